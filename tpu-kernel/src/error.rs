@@ -1,0 +1,95 @@
+//! Everything that can go wrong with a kernel, by the time at which it shows.
+
+use crate::exec::RunError;
+use crate::ir::{Fault, Loc};
+use crate::launch::LaunchError;
+
+/// An error of a kernel: while it is built, launched, compiled or run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// The kernel cannot be built: every fault found.
+    #[error("kernel `{kernel}` cannot be built: {}", list(.faults))]
+    Build {
+        /// The kernel.
+        kernel: String,
+        /// The faults, in the order of the source.
+        faults: Vec<BuildFault>,
+    },
+    /// The launch is refused.
+    #[error("{0}")]
+    Launch(#[from] LaunchError),
+    /// The code generator refused the kernel.
+    #[error("kernel `{kernel}` cannot be compiled: {reason}")]
+    Compile {
+        /// The kernel.
+        kernel: String,
+        /// Its words.
+        reason: String,
+    },
+    /// The kernel failed while it ran.
+    #[error("{0}")]
+    Run(#[from] RunError),
+}
+
+/// One fault of a kernel that cannot be built.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BuildFault {
+    /// A rule of the IR, V001 and on.
+    #[error("`{}` {}", .0.at, .0.rule)]
+    Rule(Fault),
+    /// B001: a value of another kernel, or of an earlier build.
+    #[error("this value belongs to another kernel")]
+    ForeignValue(Loc),
+    /// B002: a value used outside the loop or branch that made it.
+    #[error("this value is used outside the loop or branch that made it; assign it to a variable declared before")]
+    OutOfRegion(Loc),
+    /// B003: a dynamic `if` or loop left by `break`, `return` or `?`.
+    #[error("a dynamic `if` or loop cannot be left half-way by `break`, `return` or `?`")]
+    BrokenRegion(Loc),
+    /// B004: the kernel's function panicked while it was staged.
+    #[error("the kernel panicked while it was built: {message}")]
+    Panic {
+        /// The panic's message.
+        message: String,
+        /// Where.
+        loc: Loc,
+    },
+}
+
+impl BuildFault {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            BuildFault::Rule(fault) => fault.rule.code(),
+            BuildFault::ForeignValue(_) => "B001",
+            BuildFault::OutOfRegion(_) => "B002",
+            BuildFault::BrokenRegion(_) => "B003",
+            BuildFault::Panic { .. } => "B004",
+        }
+    }
+
+    /// The user's line.
+    pub const fn loc(&self) -> &Loc {
+        match self {
+            BuildFault::Rule(fault) => &fault.loc,
+            BuildFault::ForeignValue(loc) | BuildFault::OutOfRegion(loc) | BuildFault::BrokenRegion(loc) => loc,
+            BuildFault::Panic { loc, .. } => loc,
+        }
+    }
+}
+
+impl Error {
+    /// The stable code; of several faults, the first's.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Build { faults, .. } => faults.first().map_or("B000", BuildFault::code),
+            Error::Launch(e) => e.code(),
+            Error::Compile { .. } => "C001",
+            Error::Run(e) => e.code(),
+        }
+    }
+}
+
+fn list(faults: &[BuildFault]) -> String {
+    faults.iter().map(|f| format!("[{}] {f}", f.code())).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,107 @@
+//! What can go wrong while a kernel runs.
+
+use crate::ir::{DType, Loc};
+
+/// A run-time error of a kernel, with the user's line where there is one.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// R001: a dynamic slice leaves the operand's block or scratch.
+    #[error(
+        "index out of bounds: [{start}, {}) along axis {axis} of operand `{operand}`, which has {extent} elements there, at grid step {step:?}",
+        .start + *.size as i64
+    )]
+    OutOfBounds {
+        /// The operand's name.
+        operand: String,
+        /// The axis of the operand.
+        axis: usize,
+        /// First element accessed.
+        start: i64,
+        /// Elements accessed.
+        size: usize,
+        /// Elements there are.
+        extent: usize,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The load or store.
+        loc: Loc,
+    },
+    /// R002: an index map left the array (a launch checks this before anything runs).
+    #[error(
+        "block index {index} along axis {axis} of operand `{operand}` is outside the array, which has {blocks} blocks there, at grid step {step:?}"
+    )]
+    BlockIndex {
+        /// The operand's name.
+        operand: String,
+        /// The axis of the array.
+        axis: usize,
+        /// The block index.
+        index: i64,
+        /// Blocks that the array has along the axis.
+        blocks: usize,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The operand.
+        loc: Loc,
+    },
+    /// R003: a `for` whose step is zero or negative.
+    #[error("the step of a loop must be positive, got {by}")]
+    LoopStep {
+        /// The step.
+        by: i32,
+        /// The loop.
+        loc: Loc,
+    },
+    /// R004: an array that does not fit the kernel or the binding.
+    #[error("operand `{operand}` takes {want_dtype}{want:?}, got {got_dtype}{got:?}")]
+    Array {
+        /// The operand's name.
+        operand: String,
+        /// Its element type.
+        want_dtype: DType,
+        /// Its shape in this launch.
+        want: Vec<usize>,
+        /// The array's element type.
+        got_dtype: DType,
+        /// The array's shape.
+        got: Vec<usize>,
+    },
+    /// R005: the number of inputs, outputs, scalars, sizes or grid dimensions does not fit the kernel.
+    #[error("the kernel takes {want} {what}, got {got}")]
+    Count {
+        /// What is counted.
+        what: &'static str,
+        /// How many the kernel has.
+        want: usize,
+        /// How many were given.
+        got: usize,
+    },
+    /// R006: the host could not give the memory for windows, scratch and temporaries.
+    #[error("cannot allocate {bytes} bytes for windows, scratch and temporaries")]
+    OutOfMemory {
+        /// How many were asked for.
+        bytes: usize,
+    },
+}
+
+impl RunError {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            RunError::OutOfBounds { .. } => "R001",
+            RunError::BlockIndex { .. } => "R002",
+            RunError::LoopStep { .. } => "R003",
+            RunError::Array { .. } => "R004",
+            RunError::Count { .. } => "R005",
+            RunError::OutOfMemory { .. } => "R006",
+        }
+    }
+
+    /// The user's line, where the error has one.
+    pub const fn loc(&self) -> Option<&Loc> {
+        match self {
+            RunError::OutOfBounds { loc, .. } | RunError::BlockIndex { loc, .. } | RunError::LoopStep { loc, .. } => Some(loc),
+            RunError::Array { .. } | RunError::Count { .. } | RunError::OutOfMemory { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! What can be wrong with IR: one rule a variant, each with a stable code.
+
+use super::{DType, Loc, Shape, Type};
+
+/// A broken rule, the operation that broke it, and where the user wrote it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{rule}")]
+pub struct Fault {
+    /// The rule.
+    pub rule: Rule,
+    /// The mnemonic of the operation, or the name of the operand or grid dimension.
+    pub at: String,
+    /// Where it was written.
+    pub loc: Loc,
+}
+
+/// A rule of the IR. Messages speak the user's words: tile, block, operand.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Rule {
+    /// V001
+    #[error("takes {want} operands, got {got}")]
+    OperandCount {
+        /// How many it takes.
+        want: usize,
+        /// How many there are.
+        got: usize,
+    },
+    /// V002
+    #[error("operand {index} must be {want}, got {got}")]
+    OperandType {
+        /// Which operand, from 0.
+        index: usize,
+        /// What it must be.
+        want: String,
+        /// What it is.
+        got: Type,
+    },
+    /// V003
+    #[error("operands must have one type, got {left} and {right}")]
+    Mismatch {
+        /// The left operand's type.
+        left: Type,
+        /// The right operand's type.
+        right: Type,
+    },
+    /// V004
+    #[error("is not defined for {dtype} elements")]
+    Element {
+        /// The element type that it does not take.
+        dtype: DType,
+    },
+    /// V005
+    #[error("axis {axis} does not exist in a value of rank {rank}")]
+    Axis {
+        /// The axis that was named.
+        axis: usize,
+        /// The rank of the value.
+        rank: usize,
+    },
+    /// V006
+    #[error("cannot broadcast {from} to {to}: each dimension must be equal or 1")]
+    Broadcast {
+        /// The operand's type.
+        from: Type,
+        /// The wanted shape.
+        to: Shape,
+    },
+    /// V007
+    #[error("cannot reshape {from} to {to}: {} elements against {}", .from.elements(), .to.elements())]
+    Reshape {
+        /// The operand's shape.
+        from: Shape,
+        /// The wanted shape.
+        to: Shape,
+    },
+    /// V008
+    #[error("{perm:?} is not a permutation of the dimensions of rank {rank}")]
+    Permutation {
+        /// What was given.
+        perm: Vec<usize>,
+        /// The rank of the value.
+        rank: usize,
+    },
+    /// V009
+    #[error("cannot multiply {left} by {right}: the contracted dimensions are {left_k} and {right_k}")]
+    Contraction {
+        /// Left operand.
+        left: Type,
+        /// Right operand.
+        right: Type,
+        /// Size of the contracted dimension on the left.
+        left_k: usize,
+        /// Size of the contracted dimension on the right.
+        right_k: usize,
+    },
+    /// V010
+    #[error("a tile must have rank 1 to 4 and no dimension of 0, got shape [{shape}]")]
+    TileShape {
+        /// The shape.
+        shape: Shape,
+    },
+    /// V011
+    #[error("a value of {bytes} bytes is larger than any VMEM (limit {limit} bytes)")]
+    TooLarge {
+        /// Its size.
+        bytes: u128,
+        /// The limit.
+        limit: u128,
+    },
+    /// V012
+    #[error("reads [{start}, {}) along axis {axis} of operand `{operand}`, which has {extent} elements there", .start + *.size as i64)]
+    OutOfBounds {
+        /// The operand's name.
+        operand: String,
+        /// The axis.
+        axis: usize,
+        /// The constant start.
+        start: i64,
+        /// Elements accessed.
+        size: usize,
+        /// Elements there are.
+        extent: usize,
+    },
+    /// V013
+    #[error("operand `{operand}` is an input: it cannot be written")]
+    WriteToInput {
+        /// The operand's name.
+        operand: String,
+    },
+    /// V014
+    #[error("uses a value that is not defined here (it belongs to another region, or comes later)")]
+    Undefined,
+    /// V015
+    #[error("defines a value a second time")]
+    Redefined,
+    /// V016
+    #[error("must have {want} regions, got {got}")]
+    RegionCount {
+        /// How many it has by its nature.
+        want: usize,
+        /// How many there are.
+        got: usize,
+    },
+    /// V017
+    #[error("region {region} must take {want}, takes {got}")]
+    RegionArgs {
+        /// Which region, from 0.
+        region: usize,
+        /// Types wanted.
+        want: String,
+        /// Types there.
+        got: String,
+    },
+    /// V018
+    #[error("region {region} must yield {want}, yields {got}")]
+    RegionYields {
+        /// Which region, from 0.
+        region: usize,
+        /// Types wanted.
+        want: String,
+        /// Types there.
+        got: String,
+    },
+    /// V019
+    #[error("results must be {want}, are {got}")]
+    Results {
+        /// Types by the operation's rule.
+        want: String,
+        /// Types there.
+        got: String,
+    },
+    /// V020
+    #[error("memory cannot be carried by control flow or yielded")]
+    CarriedRef,
+    /// V021
+    #[error("grid dimension {axis} does not exist: the grid has {rank}")]
+    GridAxis {
+        /// The axis that was named.
+        axis: usize,
+        /// Dimensions of the grid.
+        rank: usize,
+    },
+    /// V022
+    #[error("size {index} does not exist: the kernel names {count}")]
+    SizeIndex {
+        /// The index.
+        index: u32,
+        /// Named sizes of the kernel.
+        count: usize,
+    },
+    /// V023
+    #[error("an index map may compute with scalars only: no memory, no tiles, no control flow")]
+    ImpureMap,
+    /// V024
+    #[error("the index map yields {got} block indices for an array of rank {want}")]
+    MapRank {
+        /// Rank of the array.
+        want: usize,
+        /// Indices yielded.
+        got: usize,
+    },
+    /// V025
+    #[error("the block [{block}] does not match the operand's shape [{operand}]")]
+    BlockShape {
+        /// The blocked dimensions.
+        block: String,
+        /// The operand's shape.
+        operand: Shape,
+    },
+    /// V026
+    #[error("the name `{name}` is used twice")]
+    DuplicateName {
+        /// The name.
+        name: String,
+    },
+    /// V027
+    #[error("parallel grid dimensions must come before arbitrary ones")]
+    ParallelAfterArbitrary,
+    /// V028
+    #[error("the output is never written: no path of the kernel stores to it")]
+    NeverWritten,
+}
+
+impl Rule {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Rule::OperandCount { .. } => "V001",
+            Rule::OperandType { .. } => "V002",
+            Rule::Mismatch { .. } => "V003",
+            Rule::Element { .. } => "V004",
+            Rule::Axis { .. } => "V005",
+            Rule::Broadcast { .. } => "V006",
+            Rule::Reshape { .. } => "V007",
+            Rule::Permutation { .. } => "V008",
+            Rule::Contraction { .. } => "V009",
+            Rule::TileShape { .. } => "V010",
+            Rule::TooLarge { .. } => "V011",
+            Rule::OutOfBounds { .. } => "V012",
+            Rule::WriteToInput { .. } => "V013",
+            Rule::Undefined => "V014",
+            Rule::Redefined => "V015",
+            Rule::RegionCount { .. } => "V016",
+            Rule::RegionArgs { .. } => "V017",
+            Rule::RegionYields { .. } => "V018",
+            Rule::Results { .. } => "V019",
+            Rule::CarriedRef => "V020",
+            Rule::GridAxis { .. } => "V021",
+            Rule::SizeIndex { .. } => "V022",
+            Rule::ImpureMap => "V023",
+            Rule::MapRank { .. } => "V024",
+            Rule::BlockShape { .. } => "V025",
+            Rule::DuplicateName { .. } => "V026",
+            Rule::ParallelAfterArbitrary => "V027",
+            Rule::NeverWritten => "V028",
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A kernel: named sizes, a grid, operands with their windows, and a body.
+//!
+//! Rules: block shapes are static, array sizes are not; index maps give block indices, not element
+//! offsets; the body runs once per grid step, in lexicographic order with the last dimension fastest.
+
+use super::{Loc, Region, SizeExpr, Type, Value};
+
+/// A kernel, built for one configuration (block sizes, element types, precision) and any array sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// The name of the user's function.
+    pub name: String,
+    /// Named array sizes, in order of first mention.
+    pub sizes: Vec<String>,
+    /// The grid, slowest dimension first. Empty: the body runs once.
+    pub grid: Vec<GridDim>,
+    /// Operands in the order of the function's parameters.
+    pub params: Vec<Param>,
+    /// The body; its arguments are the operands, in order.
+    pub body: Region,
+    /// The type of each value, by number.
+    pub types: Vec<Type>,
+    /// Where the kernel is written.
+    pub loc: Loc,
+}
+
+/// One dimension of the grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GridDim {
+    /// The name of the index.
+    pub name: String,
+    /// The number of steps.
+    pub extent: SizeExpr,
+    /// Whether steps along it may run in any order.
+    pub semantics: Semantics,
+    /// Where it is written.
+    pub loc: Loc,
+}
+
+/// What the order of steps along a grid dimension means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Semantics {
+    /// Steps are independent: they may run in any order or at once.
+    Parallel,
+    /// Steps run in order.
+    #[default]
+    Arbitrary,
+}
+
+impl Semantics {
+    /// The name used in text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Semantics::Parallel => "parallel",
+            Semantics::Arbitrary => "arbitrary",
+        }
+    }
+}
+
+/// An operand of a kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// The name of the user's parameter.
+    pub name: String,
+    /// `Type::Ref` for windows and scratch, `Type::Scalar` for scalars.
+    pub ty: Type,
+    /// Its role.
+    pub kind: ParamKind,
+    /// Where it is written.
+    pub loc: Loc,
+}
+
+/// The role of an operand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamKind {
+    /// A window on an input array; read only.
+    In(Window),
+    /// A window on an output array; starts as poison, written back when its block index changes.
+    Out(Window),
+    /// Memory that lives for the whole grid; starts as poison.
+    Scratch,
+    /// A scalar given at the launch.
+    Scalar,
+}
+
+/// How blocks of an array are seen through an operand, step by step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// The shape of the array.
+    pub array: Vec<SizeExpr>,
+    /// The block along each dimension of the array.
+    pub block: Vec<BlockDim>,
+    /// The index map: arguments are the grid indices (i32), yields one block index (i32) per array
+    /// dimension. Pure scalar operations only.
+    pub map: Region,
+}
+
+/// A block along one dimension of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BlockDim {
+    /// That many elements; the block starts at index × size.
+    Blocked(usize),
+    /// One element, and the dimension is absent from the operand's shape.
+    Squeezed,
+}
+
+impl BlockDim {
+    /// Elements along the dimension.
+    pub const fn size(self) -> usize {
+        match self {
+            BlockDim::Blocked(n) => n,
+            BlockDim::Squeezed => 1,
+        }
+    }
+}
+
+impl Param {
+    /// The window, where the operand has one.
+    pub const fn window(&self) -> Option<&Window> {
+        match &self.kind {
+            ParamKind::In(w) | ParamKind::Out(w) => Some(w),
+            ParamKind::Scratch | ParamKind::Scalar => None,
+        }
+    }
+
+    /// Whether the operand is an output.
+    pub const fn is_output(&self) -> bool {
+        matches!(self.kind, ParamKind::Out(_))
+    }
+}
+
+impl Kernel {
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.types[value.0 as usize]
+    }
+
+    /// The operand that is this value, with its position.
+    pub fn param_of(&self, value: Value) -> Option<(usize, &Param)> {
+        let at = self.body.args.iter().position(|&arg| arg == value)?;
+        Some((at, &self.params[at]))
+    }
+
+    /// Input windows in order, with their positions among the operands.
+    pub fn inputs(&self) -> impl Iterator<Item = (usize, &Param)> {
+        self.params.iter().enumerate().filter(|(_, p)| matches!(p.kind, ParamKind::In(_)))
+    }
+
+    /// Output windows in order, with their positions among the operands.
+    pub fn outputs(&self) -> impl Iterator<Item = (usize, &Param)> {
+        self.params.iter().enumerate().filter(|(_, p)| p.is_output())
+    }
+
+    /// A new value of that type.
+    pub fn new_value(&mut self, ty: Type) -> Value {
+        let value = Value(u32::try_from(self.types.len()).expect("fewer than 2^32 values"));
+        self.types.push(ty);
+        value
+    }
+}

@@ -1,0 +1,24 @@
+//! The block-tiled IR: types, the closed set of operations, kernels, and the builder.
+//!
+//! Rules: SSA values in structured regions; every operation carries its place in the user's source;
+//! nothing here knows the language above it or the executors below it.
+
+mod builder;
+mod fault;
+mod infer;
+mod kernel;
+mod literal;
+mod loc;
+mod op;
+mod size;
+mod types;
+
+pub use builder::Builder;
+pub use fault::{Fault, Rule};
+pub use infer::{MAX_VALUE_BYTES, infer, tile};
+pub use kernel::{BlockDim, GridDim, Kernel, Param, ParamKind, Semantics, Window};
+pub use literal::Literal;
+pub use loc::Loc;
+pub use op::{BinaryOp, CompareOp, Op, OpKind, Precision, ReduceOp, Region, UnaryOp, Value};
+pub use size::{SizeExpr, SizeFault, SizeId};
+pub use types::{DType, MAX_RANK, Shape, Space, Type};

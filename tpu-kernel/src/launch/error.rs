@@ -1,0 +1,208 @@
+//! What is refused before anything runs.
+
+use crate::ir::{DType, Loc};
+
+/// A launch that may not run. Every message names the operand, the rule and what to do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LaunchError {
+    /// L001
+    #[error("kernel `{kernel}` takes {want} arguments, got {got}")]
+    ArgumentCount {
+        /// The kernel.
+        kernel: String,
+        /// Inputs and scalars it takes.
+        want: usize,
+        /// How many were given.
+        got: usize,
+    },
+    /// L002
+    #[error("operand `{operand}` takes {want}, got {got}")]
+    ArgumentKind {
+        /// The operand.
+        operand: String,
+        /// What it takes: an array, or a scalar of some type.
+        want: String,
+        /// What was given.
+        got: String,
+        /// Where the operand is declared.
+        loc: Loc,
+    },
+    /// L003
+    #[error("operand `{operand}` has rank {want} ([{declared}]), got an array of rank {got} with shape {shape:?}")]
+    Rank {
+        /// The operand.
+        operand: String,
+        /// Its declared rank.
+        want: usize,
+        /// Its declared shape, as written.
+        declared: String,
+        /// The array's rank.
+        got: usize,
+        /// The array's shape.
+        shape: Vec<usize>,
+        /// Where the operand is declared.
+        loc: Loc,
+    },
+    /// L004
+    #[error("size `{size}` is {} in operand `{}` and {} in operand `{}`", .first.1, .first.0, .then.1, .then.0)]
+    SizeMismatch {
+        /// The named size, or the expression.
+        size: String,
+        /// The operand that bound it first, and its value there.
+        first: (String, usize),
+        /// The operand that contradicts, and its value there.
+        then: (String, usize),
+        /// Where the second operand is declared.
+        loc: Loc,
+    },
+    /// L005
+    #[error("operand `{operand}` takes elements of {want}, got {got}")]
+    ElementType {
+        /// The operand.
+        operand: String,
+        /// What it takes.
+        want: String,
+        /// The array's element type.
+        got: DType,
+        /// Where the operand is declared.
+        loc: Loc,
+    },
+    /// L006
+    #[error("block sizes are not set: {}; set each on the launch, as in `.{}(128)`", .blocks.join(", "), .blocks[0].to_lowercase())]
+    BlocksMissing {
+        /// The block sizes without a value.
+        blocks: Vec<String>,
+    },
+    /// L007
+    #[error("{what} `{name}` has no value: no input binds it; set it on the launch, as in `.{}({example})`", .name.to_lowercase())]
+    Unbound {
+        /// `size` or `element type`.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// An example of a value.
+        example: &'static str,
+    },
+    /// L008
+    #[error(
+        "block index {index} along axis {axis} of operand `{operand}` is outside the array: {extent} elements in blocks of {block} make {blocks} blocks; at grid step {step:?}"
+    )]
+    BlockIndex {
+        /// The operand.
+        operand: String,
+        /// The axis of the array.
+        axis: usize,
+        /// What the index map gave.
+        index: i64,
+        /// Elements of the array along the axis.
+        extent: usize,
+        /// Elements of a block along the axis.
+        block: usize,
+        /// Blocks that cover the axis.
+        blocks: usize,
+        /// The first grid step that gives it.
+        step: Vec<i32>,
+        /// Where the operand is declared.
+        loc: Loc,
+    },
+    /// L009
+    #[error("the grid has no step ({extents}), but output `{output}` has {elements} elements that nothing would write")]
+    EmptyGrid {
+        /// The extents, by name.
+        extents: String,
+        /// The first output that is not empty.
+        output: String,
+        /// Its elements.
+        elements: usize,
+        /// Where the grid dimension is declared.
+        loc: Loc,
+    },
+    /// L010
+    #[error("{what} is {value}: it must lie between 0 and 2147483647")]
+    SizeRange {
+        /// The size, shape or grid dimension.
+        what: String,
+        /// Its value, or the reason that it has none.
+        value: String,
+        /// Where it is declared.
+        loc: Loc,
+    },
+    /// L011
+    #[error("the kernel needs {need} bytes of VMEM on {chip}, the limit is {limit}:{table}")]
+    Vmem {
+        /// The chip.
+        chip: String,
+        /// Bytes needed.
+        need: u64,
+        /// The scoped limit, bytes.
+        limit: u64,
+        /// Every window and scratch: a line each, with shape, padding, buffers and bytes.
+        table: String,
+    },
+    /// L012
+    #[error("operand `{operand}`: a block of {block} along axis {axis} of {extent} elements does not fit {chip}'s tiles: {rule}")]
+    BlockShape {
+        /// The operand.
+        operand: String,
+        /// The axis of the array.
+        axis: usize,
+        /// The block size.
+        block: usize,
+        /// Elements of the array along the axis.
+        extent: usize,
+        /// The chip.
+        chip: String,
+        /// The rule, and a size that would work.
+        rule: String,
+        /// Where the operand is declared.
+        loc: Loc,
+    },
+    /// L013
+    #[error("block size `{name}` is {value}: it must lie between 1 and 2147483647")]
+    BlockRange {
+        /// The block size.
+        name: String,
+        /// Its value.
+        value: usize,
+    },
+}
+
+impl LaunchError {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            LaunchError::ArgumentCount { .. } => "L001",
+            LaunchError::ArgumentKind { .. } => "L002",
+            LaunchError::Rank { .. } => "L003",
+            LaunchError::SizeMismatch { .. } => "L004",
+            LaunchError::ElementType { .. } => "L005",
+            LaunchError::BlocksMissing { .. } => "L006",
+            LaunchError::Unbound { .. } => "L007",
+            LaunchError::BlockIndex { .. } => "L008",
+            LaunchError::EmptyGrid { .. } => "L009",
+            LaunchError::SizeRange { .. } => "L010",
+            LaunchError::Vmem { .. } => "L011",
+            LaunchError::BlockShape { .. } => "L012",
+            LaunchError::BlockRange { .. } => "L013",
+        }
+    }
+
+    /// Where the operand or grid dimension is declared, where the error is about one.
+    pub const fn loc(&self) -> Option<&Loc> {
+        match self {
+            LaunchError::ArgumentKind { loc, .. }
+            | LaunchError::Rank { loc, .. }
+            | LaunchError::SizeMismatch { loc, .. }
+            | LaunchError::ElementType { loc, .. }
+            | LaunchError::BlockIndex { loc, .. }
+            | LaunchError::EmptyGrid { loc, .. }
+            | LaunchError::SizeRange { loc, .. }
+            | LaunchError::BlockShape { loc, .. } => Some(loc),
+            LaunchError::ArgumentCount { .. }
+            | LaunchError::BlocksMissing { .. }
+            | LaunchError::Unbound { .. }
+            | LaunchError::Vmem { .. }
+            | LaunchError::BlockRange { .. } => None,
+        }
+    }
+}

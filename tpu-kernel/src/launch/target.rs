@@ -1,0 +1,65 @@
+//! The border between kernels and a runtime.
+//!
+//! Rules: tpu-kernel knows no runtime. `#[tpu_kernel]` makes a type that is [`Launchable`]; a runtime
+//! implements [`Target`] and decides where arrays live, what is cached and what executes.
+
+use crate::Error;
+use crate::ir::{DType, Kernel, Literal, Precision};
+
+/// What a user chose for one launch of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// Block sizes by the name of the type parameter (`BM`); a name may be missing.
+    pub blocks: Vec<(&'static str, usize)>,
+    /// Element types by the name of the type parameter (`T`), where no input binds them.
+    pub elements: Vec<(&'static str, DType)>,
+    /// Array sizes by name, where no input binds them. Not part of the compiled kernel.
+    pub sizes: Vec<(&'static str, usize)>,
+    /// The precision of every `dot` that does not name its own.
+    pub precision: Precision,
+    /// Hardware rules that the launch may break.
+    pub allow: Vec<Allow>,
+}
+
+/// A hardware rule that a launch may break, because it only runs in the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Allow {
+    /// Block shapes that do not fit the chip's tiles.
+    BlockShape,
+}
+
+/// A kernel with a configuration: what `#[tpu_kernel]` makes.
+pub trait Launchable: Send + Sync {
+    /// The name of the kernel's function.
+    fn name(&self) -> &'static str;
+
+    /// A path that no other kernel of the program has.
+    fn path(&self) -> &'static str;
+
+    /// What the user chose.
+    fn config(&self) -> &Config;
+
+    /// Builds the kernel for input arrays of these element types. Depends on nothing but the
+    /// configuration (without its sizes) and the types: a runtime may keep the result under that key.
+    fn stage(&self, inputs: &[DType]) -> Result<Kernel, Error>;
+}
+
+/// An argument of a launch: inputs and scalars in the order of the kernel's parameters.
+#[derive(Debug)]
+pub enum Arg<'a, T> {
+    /// An array.
+    Array(&'a T),
+    /// A scalar.
+    Scalar(Literal),
+}
+
+/// A runtime that launches kernels.
+pub trait Target {
+    /// Its arrays.
+    type Tensor;
+    /// Its errors.
+    type Error;
+
+    /// Runs the kernel and returns its outputs, in the order of the kernel's parameters.
+    fn launch(&self, kernel: &dyn Launchable, args: &[Arg<'_, Self::Tensor>]) -> Result<Vec<Self::Tensor>, Self::Error>;
+}
