@@ -9,5 +9,6 @@ pub mod exec;
 pub mod ir;
 pub mod launch;
 pub mod math;
+pub mod passes;
 
 pub use error::{BuildFault, Error};
