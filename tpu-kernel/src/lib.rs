@@ -6,6 +6,7 @@
 
 mod error;
 pub mod exec;
+pub mod interpret;
 pub mod ir;
 pub mod launch;
 pub mod math;

@@ -13,7 +13,7 @@ const LOWEST: f32 = -104.0;
 const HIGHEST: f32 = 89.0;
 const LOG2_E: f32 = std::f32::consts::LOG2_E;
 /// ln 2 in 9 bits, so that x − n·high is exact, and the rest.
-const LN2_HIGH: f32 = 0.693_359_375;
+const LN2_HIGH: f32 = 355.0 / 512.0;
 const LN2_LOW: f32 = -2.121_944_4e-4;
 /// 1.5 · 2^23: a sum with it is rounded to an integer, which its low bits hold.
 const TO_INTEGER: f32 = 12_582_912.0;
