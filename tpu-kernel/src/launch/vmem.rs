@@ -65,8 +65,8 @@ pub(super) fn padded_bytes(dtype: DType, shape: &[usize]) -> u64 {
         [n] => (1, n, &[][..]),
         [ref leading @ .., rows, columns] => (rows, columns, leading),
     };
-    // Rows are packed into words of 32 bits; few rows take a smaller tile than the full eight sublanes.
-    let tile = rows.next_power_of_two().clamp(packing, SUBLANES * packing);
+    // Rows are packed into words of 32 bits; a tile has eight rows of any type, or fewer where there are fewer.
+    let tile = rows.next_power_of_two().clamp(packing, SUBLANES);
     let dims = leading.iter().copied().chain([rows.next_multiple_of(tile), columns.next_multiple_of(LANES), dtype.bytes()]);
     dims.fold(1u64, |n, d| n.saturating_mul(d as u64))
 }
