@@ -4,6 +4,8 @@
 //! (`interpret`, `cranelift`) and printers (`mosaic`). No module knows a runtime: a launch goes
 //! through the trait that a runtime implements.
 
+pub mod chips;
+pub mod diagnose;
 mod error;
 pub mod exec;
 pub mod interpret;
