@@ -39,7 +39,7 @@ pub(crate) fn kernel(kernel: &Kernel, errors: &mut Errors) {
     // What could not be read is reported already; rules over the rest would report it twice.
     let complete = errors.is_empty();
     for dim in &kernel.grid {
-        crate::size::check(&dim.extent, &kernel.blocks, errors);
+        crate::size::check(&dim.extent, errors);
         if dim.name == "squeeze" {
             errors.at(dim.name.span(), "`squeeze` marks a dimension in a block's index; name the grid dimension otherwise");
         }
@@ -63,7 +63,7 @@ fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
     element(kernel, &param.element, errors);
     let Some(window) = param.window() else { return };
     for expr in &window.array {
-        crate::size::check(expr, &kernel.blocks, errors);
+        crate::size::check(expr, errors);
     }
     if window.array.len() != window.at.len() {
         let message = format!(

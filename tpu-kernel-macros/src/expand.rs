@@ -272,15 +272,16 @@ fn operand(model: &Kernel, param: &Param) -> TokenStream {
     let text = name.to_string();
     let span = name.span();
     let value = match &param.role {
-        Role::In(w) => window(model, &text, w, quote_spanned!(span=> ::tpu_kernel::lang::expanded::input)),
-        Role::Out(w) => window(model, &text, w, quote_spanned!(span=> ::tpu_kernel::lang::expanded::output)),
+        Role::In(w) => window(model, param, w, &Ident::new("input", span)),
+        Role::Out(w) => window(model, param, w, &Ident::new("output", span)),
         Role::Scratch => quote_spanned!(span=> ::tpu_kernel::lang::expanded::scratch(#text)),
         Role::Scalar => quote_spanned!(span=> ::tpu_kernel::lang::expanded::scalar(#text)),
     };
     quote!(let #mutable #name: #ty = #value;)
 }
 
-fn window(model: &Kernel, text: &str, window: &Window, declare: TokenStream) -> TokenStream {
+fn window(model: &Kernel, param: &Param, window: &Window, declare: &Ident) -> TokenStream {
+    let text = param.name.to_string();
     let array = window.array.iter().map(|e| size::expand(e, &model.blocks));
     let squeezed = window.at.iter().map(|(squeezed, _)| squeezed);
     let indices = window.at.iter().map(|(_, e)| quote_spanned!(e.span()=> ::tpu_kernel::lang::expanded::index(#e)));
@@ -292,13 +293,15 @@ fn window(model: &Kernel, text: &str, window: &Window, declare: TokenStream) -> 
         quote!(let #s = ::tpu_kernel::lang::expanded::size(#text);)
     });
     let steps = Ident::new("steps", Span::mixed_site());
-    quote! {
-        #declare(#text, ::std::vec![#(#array),*], &[#(#squeezed),*], &|#steps| {
+    let map = quote! {
+        &|#steps| {
             #(#[allow(unused_variables)] let #args = #steps[#axes];)*
             #(#sizes)*
             ::std::vec![#(#indices),*]
-        })
-    }
+        }
+    };
+    // Every token of the call at the operand: its place is the call's.
+    quote_spanned!(declare.span()=> ::tpu_kernel::lang::expanded::#declare(#text, ::std::vec![#(#array),*], &[#(#squeezed),*], #map))
 }
 
 fn mentions(expr: &Expr, name: &Ident) -> bool {
@@ -348,7 +351,7 @@ pub(crate) fn helper(attribute: TokenStream, item: TokenStream) -> TokenStream {
     lower.body(&mut body);
     if !errors.is_empty() {
         // The signature stays, so that callers get no second error.
-        item.block = Box::new(syn::parse_quote!({ ::std::unreachable!() }));
+        *item.block = syn::parse_quote!({ ::std::unreachable!() });
         let errors = errors.into_tokens();
         return quote!(#errors #[allow(unused_variables)] #item);
     }

@@ -36,14 +36,14 @@ pub(crate) fn names(expr: &Expr, blocks: &[Ident], visit: &mut dyn FnMut(&Ident)
 }
 
 /// Reports whatever is not a size expression.
-pub(crate) fn check(expr: &Expr, blocks: &[Ident], errors: &mut Errors) {
+pub(crate) fn check(expr: &Expr, errors: &mut Errors) {
     match expr {
         Expr::Binary(binary) if operator(&binary.op).is_some() => {
-            check(&binary.left, blocks, errors);
-            check(&binary.right, blocks, errors);
+            check(&binary.left, errors);
+            check(&binary.right, errors);
         }
-        Expr::Paren(inner) => check(&inner.expr, blocks, errors),
-        Expr::Group(inner) => check(&inner.expr, blocks, errors),
+        Expr::Paren(inner) => check(&inner.expr, errors),
+        Expr::Group(inner) => check(&inner.expr, errors),
         Expr::Path(path) if path.path.get_ident().is_some() || path.path.segments.iter().all(|s| s.arguments.is_none()) => {}
         Expr::Lit(lit) if matches!(lit.lit, Lit::Int(_)) => {
             if let Lit::Int(int) = &lit.lit

@@ -7,7 +7,7 @@
 use super::element::{Element, Float, Number};
 use super::session;
 use super::shape::{BcastShape, Shape};
-use super::value::{Handle, IntoScalar, Join, Operand, Scalar, Tile};
+use super::value::{Handle, IntoScalar, Join, Operand, Scalar, Tile, constant};
 use crate::ir::{CompareOp, Loc, OpKind};
 
 fn tiles<T: Element, J: Shape>(op: CompareOp, a: impl Operand<T>, b: impl Operand<T>, loc: Loc) -> Tile<bool, J> {
@@ -238,10 +238,12 @@ impl Logic<Scalar<bool>> for Scalar<bool> {
     type Out = Scalar<bool>;
     #[track_caller]
     fn and(self, right: impl FnOnce() -> Scalar<bool>) -> Scalar<bool> {
-        super::control::lazily(self, right, || false.into_scalar(), Loc::caller())
+        let loc = Loc::caller();
+        super::control::lazily(self, right, || constant(false.into(), loc.clone()), loc.clone())
     }
     #[track_caller]
     fn or(self, right: impl FnOnce() -> Scalar<bool>) -> Scalar<bool> {
-        super::control::lazily(self, || true.into_scalar(), right, Loc::caller())
+        let loc = Loc::caller();
+        super::control::lazily(self, || constant(true.into(), loc.clone()), right, loc.clone())
     }
 }

@@ -21,7 +21,7 @@ pub use control::{Carries, Carry, Condition};
 pub use dim::{Bcast, D, Dim, One, Sym};
 pub use element::{Bits, Element, Float, Number};
 pub use memory::{Corner, In, LoadedFirst, Out, SameRank, Vmem};
-pub use shape::{Axis, BcastShape, HasAxis, Lanes, Shape, Sublanes};
+pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
 pub use stage::{num_programs, program_id};
 pub use tile::{choose, dot, dot_with, iota, literal, select};
 pub use value::{Handle, IntoScalar, Operand, Scalar, Tile};

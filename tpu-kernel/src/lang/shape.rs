@@ -53,6 +53,21 @@ pub trait HasAxis<A>: Shape {
     type Reduced: Shape;
 }
 
+/// An axis of the shape `S`: [`HasAxis`] seen from the axis.
+#[diagnostic::on_unimplemented(
+    message = "a tile of shape `{S}` has no axis `{Self}`",
+    label = "name an axis of the tile: `Lanes` (the last), `Sublanes` (the one before), or `Axis::<N>` counted from 0"
+)]
+pub trait AxisOf<S: Shape> {
+    /// Its number.
+    const AXIS: usize;
+}
+
+#[diagnostic::do_not_recommend]
+impl<A, S: HasAxis<A>> AxisOf<S> for A {
+    const AXIS: usize = S::AXIS;
+}
+
 macro_rules! shape {
     ($rank:literal: $($d:ident $e:ident),+) => {
         impl<$($d: Dim),+> Shape for ($($d,)+) {

@@ -212,8 +212,10 @@ pub fn num_programs(axis: usize) -> Scalar<i32> {
 /// The value of a named array size.
 #[track_caller]
 pub fn size(name: &str) -> Scalar<i32> {
+    // Outside the closure, which is no caller of the user's.
+    let loc = Loc::caller();
     let id = session::with(|s| s.builder.size(name));
-    id.map_or(Scalar::wrap(session::dead()), |id| Scalar::wrap(session::emit(OpKind::Size(id), &[], Loc::caller())))
+    Scalar::wrap(id.map_or(session::dead(), |id| session::emit(OpKind::Size(id), &[], loc)))
 }
 
 /// A block index in an index map.

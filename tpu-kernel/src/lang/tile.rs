@@ -4,7 +4,7 @@ use super::Dim;
 use super::arith::{scalars, tiles, unary};
 use super::element::{Element, Float, Number};
 use super::session;
-use super::shape::{BcastShape, HasAxis, Shape};
+use super::shape::{AxisOf, BcastShape, HasAxis, Shape};
 use super::value::{Handle, IntoScalar, Join, Operand, Scalar, Tile, constant, float};
 use crate::ir::{BinaryOp, Loc, OpKind, Precision, ReduceOp, UnaryOp};
 
@@ -179,12 +179,14 @@ impl<T: Number> Scalar<T> {
     }
 }
 
-/// The index along an axis of each element: 0, 1, 2, …
-///
-/// `iota::<(BM, BN), _>(Lanes)` counts columns.
+/// The index along an axis of each element: `iota::<(BM, BN)>(Lanes)` counts columns 0, 1, 2, …
 #[track_caller]
-pub fn iota<S: HasAxis<A>, A>(_axis: A) -> Tile<i32, S> {
-    Tile::wrap(session::emit(OpKind::Iota { shape: S::shape(), axis: S::AXIS }, &[], Loc::caller()))
+pub fn iota<S: Shape>(axis: impl AxisOf<S>) -> Tile<i32, S> {
+    Tile::wrap(session::emit(OpKind::Iota { shape: S::shape(), axis: number::<S, _>(axis) }, &[], Loc::caller()))
+}
+
+fn number<S: Shape, A: AxisOf<S>>(_axis: A) -> usize {
+    A::AXIS
 }
 
 /// `a` where `mask` is true, `b` elsewhere; mask and operands broadcast. What is not selected may be anything, NaN included.
