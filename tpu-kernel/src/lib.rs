@@ -8,5 +8,6 @@ mod error;
 pub mod exec;
 pub mod ir;
 pub mod launch;
+pub mod math;
 
 pub use error::{BuildFault, Error};
