@@ -4,11 +4,15 @@
 //! (`interpret`, `cranelift`) and printers (`mosaic`). No module knows a runtime: a launch goes
 //! through the trait that a runtime implements.
 
+pub mod chips;
 pub mod cranelift;
+pub mod diagnose;
 mod error;
 pub mod exec;
+pub mod interpret;
 pub mod ir;
 pub mod launch;
 pub mod math;
+pub mod passes;
 
 pub use error::{BuildFault, Error};

@@ -26,7 +26,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-use crate::Error;
+use crate::{BuildFault, Error, passes};
 use crate::exec::{Args, RunError};
 use crate::ir::Kernel;
 use crate::launch::Binding;
@@ -56,6 +56,10 @@ impl Executable {
     /// host refuses.
     pub fn compile(kernel: &Kernel) -> Result<Executable, Error> {
         let refuse = |reason: String| Error::Compile { kernel: kernel.name.clone(), reason };
+        if let Err(faults) = passes::verify(kernel) {
+            let faults = faults.into_iter().map(BuildFault::Rule).collect();
+            return Err(Error::Build { kernel: kernel.name.clone(), faults });
+        }
         let compiled = jit::compile(kernel).map_err(refuse)?;
         let windows = Windows::new(kernel, compiled.summary.arena_bytes).ok_or_else(|| refuse("its windows are too large".into()))?;
         Ok(Executable {
@@ -87,6 +91,10 @@ impl Executable {
     /// # Errors
     /// As [`compile`](Self::compile).
     pub fn clif(kernel: &Kernel) -> Result<String, Error> {
+        passes::verify(kernel).map_err(|faults| {
+            let faults = faults.into_iter().map(BuildFault::Rule).collect();
+            Error::Build { kernel: kernel.name.clone(), faults }
+        })?;
         jit::text(kernel).map_err(|reason| Error::Compile { kernel: kernel.name.clone(), reason })
     }
 }

@@ -12,9 +12,9 @@ const LOWEST: f32 = -104.0;
 /// Above this the result is infinite (e^x > 2^128).
 const HIGHEST: f32 = 89.0;
 const LOG2_E: f32 = std::f32::consts::LOG2_E;
-/// ln 2 rounded to f32, and the rest.
-const LN2_HIGH: f32 = std::f32::consts::LN_2;
-const LN2_LOW: f32 = -1.904_654_2e-9;
+/// ln 2 in 9 bits, so that x − n·high is exact, and the rest.
+const LN2_HIGH: f32 = 355.0 / 512.0;
+const LN2_LOW: f32 = -2.121_944_4e-4;
 /// 1.5 · 2^23: a sum with it is rounded to an integer, which its low bits hold.
 const TO_INTEGER: f32 = 12_582_912.0;
 /// (e^r − 1 − r) / r², highest power first.
@@ -41,10 +41,14 @@ pub fn exp<L: Lanes>(l: &mut L, x: L::F) -> L::F {
         let c = l.f32(coefficient);
         tail = l.fma(tail, r, c);
     }
-    let square = l.mul(r, r);
-    let sum = l.fma(square, tail, r);
+    // 1 + r with the error of that sum (Dekker's fast two-sum: 1 is the larger), so that only the last sum rounds.
     let one = l.f32(1.0);
-    let power = l.add(one, sum);
+    let linear = l.add(one, r);
+    let kept = l.sub(linear, one);
+    let lost = l.sub(r, kept);
+    let square = l.mul(r, r);
+    let curved = l.fma(square, tail, lost);
+    let power = l.add(linear, curved);
 
     let (n, zero) = (l.to_bits(shifted), l.i32(TO_INTEGER.to_bits().cast_signed()));
     let n = l.isub(n, zero);

@@ -4,6 +4,7 @@
 ///
 /// Every operation acts on each lane alone. The float operations are those of IEEE 754 binary32,
 /// rounded to nearest even, with denormals; NaN payloads are free. Integers are 32 bits and wrap.
+#[expect(clippy::wrong_self_convention, reason = "the receiver computes or emits; what is converted is the argument")]
 pub trait Lanes {
     /// f32 lanes.
     type F: Copy;

@@ -15,7 +15,7 @@ pub use lanes::Lanes;
 pub use scalar::Scalar;
 pub use tanh::tanh;
 
-/// One over the square root: two correctly rounded operations, at most 1 ulp together.
+/// One over the square root: two correctly rounded operations, within 1.5 ulp together.
 pub fn rsqrt<L: Lanes>(l: &mut L, x: L::F) -> L::F {
     let one = l.f32(1.0);
     let root = l.sqrt(x);
