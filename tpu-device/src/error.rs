@@ -79,7 +79,9 @@ pub enum DeviceError {
         close: Vec<String>,
     },
     /// D009
-    #[error("an operation called `{name}` is registered already, and it is another one; use `register_as` to give this one a name of its own")]
+    #[error(
+        "an operation called `{name}` is registered already, and it is another one; use `register_as` to give this one a name of its own"
+    )]
     DuplicateOperation {
         /// The name.
         name: String,
@@ -277,7 +279,8 @@ mod tests {
 
     #[test]
     fn edit_distances() {
-        for (a, b, n) in [("", "", 0), ("abc", "", 3), ("", "abc", 3), ("kitten", "sitting", 3), ("Add", "add", 0), ("ab", "ba", 2)] {
+        for (a, b, n) in [("", "", 0), ("abc", "", 3), ("", "abc", 3), ("kitten", "sitting", 3), ("Add", "add", 0), ("ab", "ba", 2)]
+        {
             assert_eq!(edits(a, b), n, "{a} {b}");
         }
     }

@@ -34,11 +34,7 @@ impl Device {
     ///
     /// # Errors
     /// As [`load_safetensors`](Self::load_safetensors), and where the file lacks one of them.
-    pub fn load_safetensors_named(
-        &self,
-        path: impl AsRef<Path>,
-        names: &[&str],
-    ) -> Result<BTreeMap<String, Tensor>, DeviceError> {
+    pub fn load_safetensors_named(&self, path: impl AsRef<Path>, names: &[&str]) -> Result<BTreeMap<String, Tensor>, DeviceError> {
         open(path.as_ref())?.load(self, Some(names))
     }
 

@@ -24,12 +24,7 @@ struct Registered {
 }
 
 impl Registry {
-    fn add(
-        &self,
-        name: String,
-        operation: Arc<dyn Operation>,
-        source: Option<(&'static str, Config)>,
-    ) -> Result<(), DeviceError> {
+    fn add(&self, name: String, operation: Arc<dyn Operation>, source: Option<(&'static str, Config)>) -> Result<(), DeviceError> {
         match self.0.write().unwrap_or_else(PoisonError::into_inner).entry(name) {
             Entry::Vacant(place) => {
                 place.insert(Registered { operation, source });

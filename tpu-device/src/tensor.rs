@@ -180,10 +180,6 @@ impl Tensor {
         self.storage.buffer.bytes()
     }
 
-    pub(crate) fn dims(&self) -> Shape {
-        self.shape
-    }
-
     /// The element at that position of the row-major order, which exists.
     fn literal(&self, at: usize) -> Literal {
         let mut bits = [0; 4];
