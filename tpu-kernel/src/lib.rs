@@ -4,6 +4,7 @@
 //! (`interpret`, `cranelift`) and printers (`mosaic`). No module knows a runtime: a launch goes
 //! through the trait that a runtime implements.
 
+pub mod chips;
 mod error;
 pub mod exec;
 pub mod ir;
