@@ -1,1 +1,3 @@
-//! Placeholder.
+//! What the tests share: the filetests' directives, their arrays and their bindings.
+
+pub mod filetest;

@@ -9,5 +9,6 @@ mod error;
 pub mod exec;
 pub mod ir;
 pub mod launch;
+pub mod passes;
 
 pub use error::{BuildFault, Error};
