@@ -9,7 +9,7 @@ use crate::bound::Bindings;
 use crate::once::Once;
 use crate::program::{Executor, Program};
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -39,7 +39,6 @@ pub struct KernelStats {
 
 #[derive(Default)]
 pub(crate) struct Cache {
-    hasher: RandomState,
     /// By the hash of the key; keys that collide share a list.
     entries: RwLock<BTreeMap<u64, Vec<Arc<Entry>>>>,
 }
@@ -70,7 +69,7 @@ struct Compiled {
 impl Cache {
     /// The entry of a kernel for inputs of these types; made empty if there is none.
     pub(crate) fn entry(&self, kernel: &dyn Launchable, inputs: &[DType]) -> Arc<Entry> {
-        let hash = self.hash(kernel, inputs);
+        let hash = Self::hash(kernel, inputs);
         let find = |list: &Vec<Arc<Entry>>| list.iter().find(|e| e.is_for(kernel, inputs)).cloned();
         let found = self.entries.read().unwrap_or_else(PoisonError::into_inner).get(&hash).and_then(find);
         found.unwrap_or_else(|| {
@@ -84,9 +83,9 @@ impl Cache {
         })
     }
 
-    fn hash(&self, kernel: &dyn Launchable, inputs: &[DType]) -> u64 {
+    fn hash(kernel: &dyn Launchable, inputs: &[DType]) -> u64 {
         let Config { blocks, elements, sizes: _, precision, allow } = kernel.config();
-        let mut hasher = self.hasher.build_hasher();
+        let mut hasher = KeyHasher::default();
         (kernel.path(), blocks, elements, precision, allow, inputs).hash(&mut hasher);
         hasher.finish()
     }
@@ -170,5 +169,42 @@ impl Entry {
             compile_time: staged.time + compiled.time,
             launches: self.launches.load(Relaxed),
         })
+    }
+}
+
+/// A fast hash of keys that the program itself makes: no defence against chosen collisions is needed,
+/// and a collision costs a comparison.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl KeyHasher {
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(26) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.mix(u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
+            let mut word = [0; 8];
+            word[..rest.len()].copy_from_slice(rest);
+            self.mix(u64::from_le_bytes(word));
+        }
+    }
+    fn write_u8(&mut self, n: u8) {
+        self.mix(u64::from(n));
+    }
+    fn write_usize(&mut self, n: usize) {
+        self.mix(n as u64);
+    }
+    fn write_isize(&mut self, n: isize) {
+        self.mix(n as u64);
+    }
+    fn finish(&self) -> u64 {
+        self.0
     }
 }

@@ -39,7 +39,7 @@ fn launch(device: &Device, launchable: &dyn Launchable, args: &[Arg<'_, Tensor>]
     let (program, compiled) = entry.program(kernel, device.executor())?;
     device.count_compilation(compiled);
 
-    let mut outputs = Vec::new();
+    let mut outputs = Vec::with_capacity(bound.covered.len());
     for ((at, param), &covered) in kernel.outputs().zip(&bound.covered) {
         let mut output = Unwritten::new(device, param.ty.dtype(), &bound.binding.arrays[at])?;
         if !covered {
@@ -91,7 +91,8 @@ pub(crate) fn check_devices(device: &Device, args: &[Arg<'_, Tensor>]) -> Result
 }
 
 fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -> Result<Ready, DeviceError> {
-    let inputs: Vec<DType> = args.iter().filter_map(|arg| arg.array().map(|(dtype, _)| dtype)).collect();
+    let mut inputs = Vec::with_capacity(args.len());
+    inputs.extend(args.iter().filter_map(|arg| arg.array()).map(|(dtype, _)| dtype));
     let entry = device.cache().entry(launchable, &inputs);
     let kernel = entry.kernel(launchable)?;
     check_args(kernel, args)?;
