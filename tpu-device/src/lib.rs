@@ -4,6 +4,14 @@
 //! becomes one of its operations, called by name. Data flows downwards: `registry` and `operation` →
 //! `launch` → `cache` and `bound` → `tensor` → `memory` and `buffer`.
 //!
+//! What holds everywhere:
+//! - A tensor's elements never change: an operation makes new tensors, and clones share storage.
+//! - A launch blocks until its outputs are there. Any thread may launch on any device at any time.
+//! - A second launch of a kernel compiles nothing, whatever the sizes of its arrays and its scalars.
+//! - Device memory is the chip's and is counted; nothing is allocated for a launch that is refused.
+//! - No panic crosses the public interface: misuse is a [`DeviceError`] with a stable code.
+//! - Nothing converts element types, broadcasts, or moves a tensor between devices unasked.
+//!
 //! ```
 //! use tpu_device::{Device, Tensor};
 //! let device = Device::new("v5e")?;
