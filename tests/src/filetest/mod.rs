@@ -116,7 +116,10 @@ fn canonical(kernel: &Kernel) -> Result<Kernel, String> {
     let mut again = canonical.clone();
     canonicalise(&mut again);
     if again != canonical {
-        return Err(format!("canonicalising twice changes the kernel:\n{}", difference(&canonical.to_string(), &again.to_string())));
+        return Err(format!(
+            "canonicalising twice changes the kernel:\n{}",
+            difference(&canonical.to_string(), &again.to_string())
+        ));
     }
     Ok(canonical)
 }

@@ -4,6 +4,7 @@
 //! nothing here knows the language above it or the executors below it.
 
 mod builder;
+pub mod eval;
 mod fault;
 mod infer;
 mod kernel;

@@ -1,4 +1,4 @@
-//! The normal numbering of values, which the text form and the passes share.
+//! The normal numbering of values, which reading text and every pass end with.
 //!
 //! Values are numbered in the order of their definition: operand by operand, the arguments and
 //! operations of its index map and then the operand itself; then the body, where an operation's
@@ -11,14 +11,14 @@ use super::{Kernel, ParamKind, Region, Value};
 const UNDEFINED: u32 = u32::MAX;
 
 /// The normal number of each value, by its present number.
-pub(super) struct Numbering {
+struct Numbering {
     map: Vec<u32>,
     next: u32,
 }
 
 impl Numbering {
     /// Numbers the definitions of a kernel. Takes any kernel, also one that breaks every rule.
-    pub(super) fn of(kernel: &Kernel) -> Numbering {
+    fn of(kernel: &Kernel) -> Numbering {
         let mut numbering = Numbering { map: vec![UNDEFINED; kernel.types.len()], next: 0 };
         for (i, param) in kernel.params.iter().enumerate() {
             if let Some(window) = param.window() {
@@ -33,7 +33,7 @@ impl Numbering {
     }
 
     /// The normal number, or `None` where nothing defines the value.
-    pub(super) fn get(&self, value: Value) -> Option<u32> {
+    fn get(&self, value: Value) -> Option<u32> {
         self.map.get(value.0 as usize).copied().filter(|&n| n != UNDEFINED)
     }
 

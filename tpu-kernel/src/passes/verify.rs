@@ -38,8 +38,8 @@
 //! | V030 | regions and size expressions nest at most 64 deep |
 
 use crate::ir::{
-    BlockDim, DType, Fault, Kernel, Loc, MAX_DEPTH, MAX_RANK, Op, OpKind, Param, ParamKind, Region, Rule, Semantics, Shape, SizeExpr,
-    Type, Value, Window, infer, tile,
+    BlockDim, DType, Fault, Kernel, Loc, MAX_DEPTH, MAX_RANK, Op, OpKind, Param, ParamKind, Region, Rule, Semantics, Shape,
+    SizeExpr, Type, Value, Window, infer, tile,
 };
 use std::collections::HashSet;
 use std::iter::repeat_n;

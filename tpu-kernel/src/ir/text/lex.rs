@@ -131,7 +131,9 @@ impl<'a> Lexer<'a> {
             let c = match self.bump() {
                 None | Some('\n') => return Err((start, "this string does not end on its line".into())),
                 Some('"') => return Ok(text),
-                Some('\\') => self.escape().ok_or_else(|| (at, "unknown escape; known are \\\\ \\\" \\n \\r \\t \\u{hex}".to_string()))?,
+                Some('\\') => {
+                    self.escape().ok_or_else(|| (at, "unknown escape; known are \\\\ \\\" \\n \\r \\t \\u{hex}".to_string()))?
+                }
                 Some(c) => c,
             };
             text.push(c);

@@ -124,7 +124,10 @@ impl Parser<'_> {
             .enumerate()
             .map(|(i, &(value, ty))| {
                 let ty = ty.or_else(|| expected.get(i).copied());
-                self.define(value, ty.ok_or_else(|| error(at, "an argument without a type, and no result to take it from".into()))?);
+                self.define(
+                    value,
+                    ty.ok_or_else(|| error(at, "an argument without a type, and no result to take it from".into()))?,
+                );
                 Ok(value)
             })
             .collect()

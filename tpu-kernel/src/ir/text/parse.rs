@@ -4,10 +4,11 @@
 //! names in that map only. A name may be used above its definition, or in a region where it is not
 //! defined (the verifier refuses that); a name that is defined nowhere is an error here.
 
-use super::lex::{Lexer, Position, Token};
 use super::lex;
+use super::lex::{Lexer, Position, Token};
 use crate::ir::{
-    BlockDim, DType, GridDim, Kernel, Loc, MAX_DEPTH, Param, ParamKind, Region, Semantics, Shape, SizeExpr, SizeId, Space, Type, Value, Window,
+    BlockDim, DType, GridDim, Kernel, Loc, MAX_DEPTH, Param, ParamKind, Region, Semantics, Shape, SizeExpr, SizeId, Space, Type,
+    Value, Window,
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -517,7 +518,10 @@ fn shape_and_dtype(text: &str) -> Option<(DType, Shape)> {
     let (dims, dtype) = text.rsplit_once('x')?;
     let dims: Vec<usize> = match dims {
         "" => vec![],
-        dims => dims.split('x').map(|d| d.bytes().all(|b| b.is_ascii_digit()).then(|| d.parse().ok()).flatten()).collect::<Option<_>>()?,
+        dims => dims
+            .split('x')
+            .map(|d| d.bytes().all(|b| b.is_ascii_digit()).then(|| d.parse().ok()).flatten())
+            .collect::<Option<_>>()?,
     };
     Some((DType::from_name(dtype)?, Shape::try_new(&dims)?))
 }

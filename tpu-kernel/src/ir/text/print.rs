@@ -1,15 +1,17 @@
 //! Prints a kernel.
 //!
 //! An operand is called by its own name where that is a plain, unique word, and the arguments of an
-//! index map by the names of the grid's indices; every other value by its normal number. A place in
+//! index map by the names of the grid's indices; every other value by a number, counted in the order
+//! of the text. A place in
 //! the source is printed without its file where that is the kernel's file, and not at all where it is
 //! unknown. Operations that do not have their usual form (wrong number of operands, of regions…)
 //! print in a form that says so: see `docs/ir.md`.
 
 use super::is_word;
 use super::lex::quote;
-use crate::ir::renumber::Numbering;
-use crate::ir::{BlockDim, DType, Kernel, Loc, Op, OpKind, Param, ParamKind, Precision, Region, Shape, SizeId, Type, Value, Window};
+use crate::ir::{
+    BlockDim, DType, Kernel, Loc, Op, OpKind, Param, ParamKind, Precision, Region, Shape, SizeId, Type, Value, Window,
+};
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -22,9 +24,10 @@ impl Display for Kernel {
 
 struct Printer<'a> {
     kernel: &'a Kernel,
-    numbering: Numbering,
     /// Names of the values that do not go by number.
     names: HashMap<Value, &'a str>,
+    /// Numbers of the others that are defined somewhere.
+    numbers: HashMap<Value, usize>,
     /// The text of each named size.
     sizes: Vec<String>,
 }
@@ -54,7 +57,32 @@ impl<'a> Printer<'a> {
             false => format!("?{i}"),
         };
         let sizes = kernel.sizes.iter().enumerate().map(text).collect();
-        Printer { kernel, numbering: Numbering::of(kernel), names, sizes }
+        let mut printer = Printer { kernel, names, numbers: HashMap::new(), sizes };
+        for (i, param) in kernel.params.iter().enumerate() {
+            if let Some(window) = param.window() {
+                printer.number(&window.map);
+            }
+            printer.number_values(kernel.body.args.get(i..=i).unwrap_or(&[]));
+        }
+        printer.number(&kernel.body);
+        printer
+    }
+
+    fn number(&mut self, region: &Region) {
+        self.number_values(&region.args);
+        for op in &region.ops {
+            self.number_values(&op.results);
+            op.regions.iter().for_each(|r| self.number(r));
+        }
+    }
+
+    fn number_values(&mut self, values: &[Value]) {
+        for &value in values {
+            if !self.names.contains_key(&value) {
+                let next = self.numbers.len();
+                self.numbers.entry(value).or_insert(next);
+            }
+        }
     }
 
     fn kernel(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -298,7 +326,7 @@ impl<'a> Printer<'a> {
     }
 
     fn value(&self, value: Value) -> String {
-        match (self.names.get(&value), self.numbering.get(value)) {
+        match (self.names.get(&value), self.numbers.get(&value)) {
             (Some(name), _) => format!("%{name}"),
             (None, Some(number)) => format!("%{number}"),
             (None, None) => format!("%?{}", value.0),
