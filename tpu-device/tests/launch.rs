@@ -265,7 +265,7 @@ fn operations_by_name() {
         assert_eq!((device.stats().launches, device.stats().compilations), (0, 0), "inference runs nothing");
         assert_eq!(code(device.infer("larger", &[(&x).into(), (DType::F32, &[201]).into()])), "L004");
         assert_eq!(code(device.infer("larger", &[(&x).into(), DType::F32.into()])), "L002");
-        assert_eq!(code(device.infer("larger", &[])), "D014");
+        assert_eq!(code(device.infer("larger", &[])), "L001");
 
         let sum = device.call_one("add", [&x, &x]).unwrap();
         assert_eq!(sum.bytes(), device.call_one("wide_add", &[Arg::Array(&x), (&x).into()]).unwrap().bytes());
@@ -324,4 +324,52 @@ fn everything_crosses_threads() {
     shared::<Device>();
     shared::<Tensor>();
     shared::<DeviceError>();
+}
+
+#[test]
+fn inference_and_calls_agree_on_any_arguments() {
+    let device = Device::builder(Chip::V5E).executor(Executor::Interpreter).build();
+    for kernel in [add(), scale(), larger(), count().size("n", 9), first_block(), element()] {
+        device.register(kernel).unwrap();
+    }
+    let names = device.operations();
+    let mut tensors = vec![Tensor::full(&device, 1.0f32, &[]).unwrap()];
+    for dims in [&[3][..], &[200], &[0], &[3, 3]] {
+        tensors.push(Tensor::full(&device, 0.5f32, dims).unwrap());
+        tensors.push(Tensor::full(&device, 2, dims).unwrap());
+        tensors.push(Tensor::full(&device, bf16::ONE, dims).unwrap());
+        tensors.push(Tensor::full(&device, true, dims).unwrap());
+    }
+    let mut random = 1u64;
+    let mut pick = |n: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % n
+    };
+    let (mut ran, mut refused) = (0, 0);
+    for _ in 0..3000 {
+        let name = &names[pick(names.len())];
+        let args: Vec<Arg<'_, Tensor>> = (0..pick(4))
+            .map(|_| match pick(8) {
+                0 => 1.5f32.into(),
+                1 => 2.into(),
+                2 => bf16::ONE.into(),
+                3 => true.into(),
+                _ => (&tensors[pick(tensors.len())]).into(),
+            })
+            .collect();
+        let specs: Vec<ArgSpec<'_>> = args.iter().map(|&arg| arg.into()).collect();
+        match (device.infer(name, &specs), device.call(name, args)) {
+            (Ok(want), Ok(got)) => {
+                assert_eq!(want, got.iter().map(|t| (t.dtype(), t.shape().to_vec())).collect::<Vec<_>>());
+                ran += 1;
+            }
+            (Err(want), Err(got)) => {
+                assert_eq!(want, got);
+                assert!(got.code().starts_with('L'), "{name}: {got}");
+                refused += 1;
+            }
+            (inferred, called) => panic!("{name}{specs:?}: inferred {inferred:?}, called {called:?}"),
+        }
+    }
+    assert!(ran > 100 && refused > 1000, "{ran} ran, {refused} refused");
 }

@@ -8,7 +8,7 @@ use tpu_kernel::ir::{
     BinaryOp, BlockDim, Builder, CompareOp, DType, GridDim, Kernel, Loc, OpKind, ParamKind, Semantics, Shape, SizeExpr, Type,
     Value, Window,
 };
-use tpu_kernel::launch::{Allow, Config, Launchable};
+use tpu_kernel::launch::{Allow, Config, LaunchError, Launchable};
 
 /// Builds the IR for a configuration and the element types of the inputs.
 pub type Stage = fn(&Config, &[DType]) -> Result<Kernel, Error>;
@@ -64,7 +64,7 @@ impl Launchable for Handmade {
 pub fn add() -> Handmade {
     Handmade::new("add", "tests::add", |config, inputs| {
         let mut b = Rows::new("add", config);
-        let dtype = inputs[0];
+        let dtype = first(inputs, "add", 2)?;
         let (x, y) = (b.input("x", dtype), b.input("y", dtype));
         let o = b.output("o", dtype);
         let (x, y) = (b.load(x), b.load(y));
@@ -94,8 +94,13 @@ pub fn scale() -> Handmade {
 pub fn larger() -> Handmade {
     Handmade::new("larger", "tests::larger", |config, inputs| {
         let mut b = Rows::new("larger", config);
-        let (x, y) = (b.input("x", inputs[0]), b.input("y", inputs[0]));
-        let (larger, which) = (b.output("larger", inputs[0]), b.output("which", DType::Bool));
+        let dtype = first(inputs, "larger", 2)?;
+        if dtype == DType::Bool {
+            let loc = Loc::UNKNOWN;
+            return Err(LaunchError::ElementType { operand: "x".into(), want: "a number".into(), got: dtype, loc }.into());
+        }
+        let (x, y) = (b.input("x", dtype), b.input("y", dtype));
+        let (larger, which) = (b.output("larger", dtype), b.output("which", DType::Bool));
         let (x, y) = (b.load(x), b.load(y));
         let max = b.op(OpKind::Binary(BinaryOp::Max), &[x, y]);
         let greater = b.op(OpKind::Compare(CompareOp::Gt), &[x, y]);
@@ -120,8 +125,9 @@ pub fn count() -> Handmade {
 pub fn first_block() -> Handmade {
     Handmade::new("first_block", "tests::first_block", |config, inputs| {
         let mut b = Rows::with_map("first_block", config, |b, _| b.constant(0, Loc::UNKNOWN));
-        let x = b.input("x", inputs[0]);
-        let o = b.output("o", inputs[0]);
+        let dtype = first(inputs, "first_block", 1)?;
+        let x = b.input("x", dtype);
+        let o = b.output("o", dtype);
         let x = b.load(x);
         b.store(o, x);
         Ok(b.finish())
@@ -140,6 +146,12 @@ pub fn element() -> Handmade {
         b.store(o, all);
         Ok(b.finish())
     })
+}
+
+/// The element type of the first input.
+fn first(inputs: &[DType], kernel: &str, want: usize) -> Result<DType, Error> {
+    let none = LaunchError::ArgumentCount { kernel: kernel.to_string(), want, got: 0 };
+    Ok(*inputs.first().ok_or(none)?)
 }
 
 /// A kernel over arrays of shape `[n]`, in blocks of `BN`, a grid step a block.
