@@ -11,35 +11,35 @@ use tpu_kernel::ir::{
 use tpu_kernel::launch::{Allow, Config, LaunchError, Launchable};
 
 /// Builds the IR for a configuration and the element types of the inputs.
-pub type Stage = fn(&Config, &[DType]) -> Result<Kernel, Error>;
+pub(crate) type Stage = fn(&Config, &[DType]) -> Result<Kernel, Error>;
 
 /// A kernel built by hand. Clones share the counter.
 #[derive(Clone)]
-pub struct Handmade {
-    pub name: &'static str,
-    pub path: &'static str,
-    pub config: Config,
-    pub stage: Stage,
-    pub staged: Arc<AtomicUsize>,
+pub(crate) struct Handmade {
+    pub(crate) name: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) config: Config,
+    pub(crate) stage: Stage,
+    pub(crate) staged: Arc<AtomicUsize>,
 }
 
 impl Handmade {
-    pub fn new(name: &'static str, path: &'static str, stage: Stage) -> Handmade {
+    pub(crate) fn new(name: &'static str, path: &'static str, stage: Stage) -> Handmade {
         let config = Config { blocks: vec![("BN", 128)], allow: vec![Allow::BlockShape], ..Config::default() };
         Handmade { name, path, config, stage, staged: Arc::default() }
     }
 
-    pub fn block(mut self, elements: usize) -> Handmade {
+    pub(crate) fn block(mut self, elements: usize) -> Handmade {
         self.config.blocks = vec![("BN", elements)];
         self
     }
 
-    pub fn size(mut self, name: &'static str, elements: usize) -> Handmade {
+    pub(crate) fn size(mut self, name: &'static str, elements: usize) -> Handmade {
         self.config.sizes = vec![(name, elements)];
         self
     }
 
-    pub fn times_staged(&self) -> usize {
+    pub(crate) fn times_staged(&self) -> usize {
         self.staged.load(SeqCst)
     }
 }
@@ -61,7 +61,7 @@ impl Launchable for Handmade {
 }
 
 /// `o[n] = x[n] + y[n]` for numbers, `x & y` for bools.
-pub fn add() -> Handmade {
+pub(crate) fn add() -> Handmade {
     Handmade::new("add", "tests::add", |config, inputs| {
         let mut b = Rows::new("add", config);
         let dtype = first(inputs, "add", 2)?;
@@ -76,7 +76,7 @@ pub fn add() -> Handmade {
 }
 
 /// `o[n] = x[n] * factor`, the factor a scalar of f32.
-pub fn scale() -> Handmade {
+pub(crate) fn scale() -> Handmade {
     Handmade::new("scale", "tests::scale", |config, _| {
         let mut b = Rows::new("scale", config);
         let x = b.input("x", DType::F32);
@@ -91,7 +91,7 @@ pub fn scale() -> Handmade {
 }
 
 /// `larger[n] = max(x[n], y[n])` and `which[n] = x[n] > y[n]`: two outputs, of two types.
-pub fn larger() -> Handmade {
+pub(crate) fn larger() -> Handmade {
     Handmade::new("larger", "tests::larger", |config, inputs| {
         let mut b = Rows::new("larger", config);
         let dtype = first(inputs, "larger", 2)?;
@@ -111,7 +111,7 @@ pub fn larger() -> Handmade {
 }
 
 /// `o[n] = 0, 1, 2 …` within each block; no input binds `n`.
-pub fn count() -> Handmade {
+pub(crate) fn count() -> Handmade {
     Handmade::new("count", "tests::count", |config, _| {
         let mut b = Rows::new("count", config);
         let o = b.output("o", DType::I32);
@@ -122,7 +122,7 @@ pub fn count() -> Handmade {
 }
 
 /// Writes x to block 0 of `o[n]` and to no other.
-pub fn first_block() -> Handmade {
+pub(crate) fn first_block() -> Handmade {
     Handmade::new("first_block", "tests::first_block", |config, inputs| {
         let mut b = Rows::with_map("first_block", config, |b, _| b.constant(0, Loc::UNKNOWN));
         let dtype = first(inputs, "first_block", 1)?;
@@ -135,7 +135,7 @@ pub fn first_block() -> Handmade {
 }
 
 /// Reads element `at` (a scalar) of each block of x, unchecked until it runs.
-pub fn element() -> Handmade {
+pub(crate) fn element() -> Handmade {
     Handmade::new("element", "tests::element", |config, _| {
         let mut b = Rows::new("element", config);
         let x = b.input("x", DType::F32);
