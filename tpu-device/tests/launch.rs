@@ -268,7 +268,7 @@ fn operations_by_name() {
         assert_eq!(code(device.infer("larger", &[])), "L001");
 
         let sum = device.call_one("add", [&x, &x]).unwrap();
-        assert_eq!(sum.bytes(), device.call_one("wide_add", &[Arg::Array(&x), (&x).into()]).unwrap().bytes());
+        assert_eq!(sum.bytes(), device.call_one("wide_add", [Arg::Array(&x), (&x).into()]).unwrap().bytes());
         assert_eq!(device.call("larger", (&x, &sum)).unwrap().len(), 2);
         assert_eq!(
             device.call_one("larger", (&x, &sum)).unwrap_err(),
