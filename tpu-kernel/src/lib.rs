@@ -7,8 +7,10 @@
 pub mod chips;
 mod error;
 pub mod exec;
+pub mod interpret;
 pub mod ir;
 pub mod launch;
+pub mod math;
 pub mod passes;
 
 pub use error::{BuildFault, Error};
