@@ -25,7 +25,7 @@ fn code<T: std::fmt::Debug>(result: Result<T, DeviceError>) -> &'static str {
 fn ragged_sizes_of_every_element_type() {
     for device in devices() {
         for n in [1, 7, 127, 128, 129, 300] {
-            let ints: Vec<i32> = (0..n as i32).map(|i| i * 77_777_777).collect();
+            let ints: Vec<i32> = (0..n as i32).map(|i| i.wrapping_mul(77_777_777)).collect();
             let x = Tensor::from_slice(&device, &ints, &[n]).unwrap();
             let sum = device.launch(&add(), &[(&x).into(), (&x).into()]).unwrap();
             assert_eq!(sum[0].to_vec::<i32>().unwrap(), ints.iter().map(|i| i.wrapping_mul(2)).collect::<Vec<_>>());
