@@ -21,8 +21,7 @@ pub struct Chip {
     pub mxu_size: usize,
     /// Vector memory of a core.
     pub vmem_bytes: u64,
-    /// What the windows of one kernel may take of it unless the launch raises the limit; the limit
-    /// itself is already refused.
+    /// What the windows of one kernel may take of it; the limit itself still fits.
     pub scoped_vmem_bytes: u64,
     /// Scalar memory of a core.
     pub smem_bytes: u64,
