@@ -5,7 +5,7 @@ use tpu_kernel::ir::{
     SizeId, Space, Type, Value, parse,
 };
 use tpu_kernel::passes::{canonicalise, verify};
-use tpu_tests::filetest::{corpus, round_trip};
+use tpu_tests::filetest::{corpus, disagreement, round_trip};
 
 /// SplitMix64.
 struct Random(u64);
@@ -157,6 +157,24 @@ fn mutated_texts() {
         parsed > 10 * texts.len() && verified > texts.len(),
         "the mutations are too wild: {parsed} parsed, {verified} verified"
     );
+}
+
+/// Mutated kernels give the same results through every executor, as written and canonicalised.
+#[test]
+fn mutated_runs() {
+    let texts: Vec<String> = corpus::texts().into_iter().filter(|t| t.starts_with("; test: run")).collect();
+    let others: Vec<Vec<String>> = texts.iter().map(|t| tokens(t)).collect();
+    let mut random = Random(4);
+    for round in 0..40 * texts.len() {
+        let text = mutate(&texts[round % texts.len()], &others, &mut random);
+        // A mutated loop may never end.
+        if text.contains("while") || text.contains("for ") {
+            continue;
+        }
+        if let Some(difference) = disagreement(&text) {
+            panic!("{difference}\n{text}");
+        }
+    }
 }
 
 fn values<'a>(region: &'a mut Region, all: &mut Vec<&'a mut Value>) {
