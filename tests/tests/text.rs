@@ -153,10 +153,7 @@ fn mutated_texts() {
             exercise(&kernel);
         }
     }
-    assert!(
-        parsed > 5 * texts.len() && verified > texts.len(),
-        "the mutations are too wild: {parsed} parsed, {verified} verified"
-    );
+    assert!(parsed > 5 * texts.len() && verified > texts.len(), "the mutations are too wild: {parsed} parsed, {verified} verified");
 }
 
 /// Mutated kernels give the same results through every executor, as written and canonicalised.
