@@ -9,8 +9,8 @@ fn copy(dtype: DType, block: (usize, usize)) -> String {
     let (a, b) = block;
     format!(
         "kernel @copy(m, n) {{
-  grid i = ceildiv(m, {a})
-  grid j = ceildiv(n, {b})
+  grid i = ceildiv(m, {a}) arbitrary
+  grid j = ceildiv(n, {b}) arbitrary
   in %x: vmem<{a}x{b}x{dtype}> = [m, n] blocks [{a}, {b}] at (%i, %j) -> (%i, %j)
   out %o: vmem<{a}x{b}x{dtype}> = [m, n] blocks [{a}, {b}] at (%i, %j) -> (%i, %j)
   body {{
@@ -44,7 +44,7 @@ fn copies() {
 fn softmax(b: usize) -> String {
     format!(
         "kernel @softmax(m, n) {{
-  grid i = ceildiv(m, 8)
+  grid i = ceildiv(m, 8) arbitrary
   in %x: vmem<8x{b}xf32> = [m, n] blocks [8, {b}] at (%i) {{ %za = const 0 : i32 yield %i, %za }}
   out %o: vmem<8x{b}xf32> = [m, n] blocks [8, {b}] at (%j) {{ %zb = const 0 : i32 yield %j, %zb }}
   out %s: vmem<8x1xf32> = [m, 1] blocks [8, 1] at (%l) {{ %zc = const 0 : i32 yield %l, %zc }}
@@ -96,9 +96,9 @@ fn matmul(dtype: DType, b: (usize, usize, usize)) -> String {
     let acc = if dtype == DType::I32 { DType::I32 } else { DType::F32 };
     format!(
         "kernel @matmul(m, n, k) {{
-  grid i = ceildiv(m, {m})
-  grid j = ceildiv(n, {n})
-  grid kk = ceildiv(k, {k})
+  grid i = ceildiv(m, {m}) arbitrary
+  grid j = ceildiv(n, {n}) arbitrary
+  grid kk = ceildiv(k, {k}) arbitrary
   in %x: vmem<{m}x{k}x{dtype}> = [m, k] blocks [{m}, {k}] at (%i, %j, %kk) -> (%i, %kk)
   in %w: vmem<{k}x{n}x{dtype}> = [k, n] blocks [{k}, {n}] at (%i, %j, %kk) -> (%kk, %j)
   out %o: vmem<{m}x{n}x{acc}> = [m, n] blocks [{m}, {n}] at (%i, %j, %kk) -> (%i, %j)
@@ -182,8 +182,8 @@ fn check_product(a: &Array, b: &Array, got: &Array) {
 #[test]
 fn column_sums() {
     let text = "kernel @sums(m, n) {
-  grid j = ceildiv(n, 128)
-  grid i = ceildiv(m, 8)
+  grid j = ceildiv(n, 128) arbitrary
+  grid i = ceildiv(m, 8) arbitrary
   in %x: vmem<8x128xf32> = [m, n] blocks [8, 128] at (%j, %i) -> (%i, %j)
   out %o: vmem<1x128xf32> = [1, n] blocks [1, 128] at (%a, %b) { %za = const 0 : i32 yield %za, %a }
   body {
@@ -225,9 +225,9 @@ fn column_sums() {
 #[test]
 fn squeezed_dimensions() {
     let text = "kernel @pick(b, m, n, h) {
-  grid i = b
-  grid j = h
-  grid l = ceildiv(m, 8)
+  grid i = b arbitrary
+  grid j = h arbitrary
+  grid l = ceildiv(m, 8) arbitrary
   in %x: vmem<8x64xf32> = [b, m, h, n] blocks [squeezed, 8, squeezed, 64] at (%i, %j, %l) { %za = const 0 : i32 yield %i, %l, %j, %za }
   in %y: vmem<8x3xbf16> = [m, b, 3, h] blocks [8, squeezed, 3, squeezed] at (%a, %c, %d) { %zb = const 0 : i32 yield %d, %a, %zb, %c }
   out %o: vmem<1x8x64xf32> = [b, m, h, n] blocks [1, 8, squeezed, 64] at (%p, %q, %r) { %zc = const 0 : i32 yield %p, %r, %q, %zc }
