@@ -6,6 +6,7 @@
 
 use super::array::Array;
 use std::collections::HashMap;
+use tpu_kernel::cranelift::Executable;
 use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, RunError};
 use tpu_kernel::ir::{Kernel, Literal, ParamKind, SizeExpr, SizeId};
 use tpu_kernel::launch::Binding;
@@ -15,7 +16,11 @@ const RUN: &str = "; run: ";
 type Executor = fn(&Kernel, &Binding, &mut Args<'_, '_>) -> Result<(), RunError>;
 
 /// Every executor, by name; the first is the oracle.
-const EXECUTORS: &[(&str, Executor)] = &[("interpreter", tpu_kernel::interpret::run)];
+const EXECUTORS: &[(&str, Executor)] = &[("interpreter", tpu_kernel::interpret::run), ("cranelift", compile_and_run)];
+
+fn compile_and_run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), RunError> {
+    Executable::compile(kernel).unwrap_or_else(|e| panic!("{e}")).run(binding, args)
+}
 
 /// The file with the results that the executors give.
 pub(super) fn outcome(text: &str, kernel: &Kernel, canonical: &Kernel) -> Result<String, String> {
