@@ -100,6 +100,14 @@ fn outcome(text: &str, name: &str) -> Result<String, String> {
     }
 }
 
+/// What executors disagree about in a text with `; run:` lines, where it is a valid kernel that they fit.
+pub fn disagreement(text: &str) -> Option<String> {
+    let kernel = parse_named(text, "text").ok().filter(|kernel| verify(kernel).is_ok())?;
+    let mut canonical = kernel.clone();
+    canonicalise(&mut canonical);
+    run::disagreement(text, &kernel, &canonical)
+}
+
 fn valid(kernel: &Kernel, what: &str) -> Result<(), String> {
     verify(kernel).map_err(|faults| {
         let list: Vec<String> = faults.iter().map(|f| format!("{} {} `{}` {f}", f.loc, f.rule.code(), f.at)).collect();

@@ -6,20 +6,25 @@
 
 use super::array::Array;
 use std::collections::HashMap;
+use tpu_kernel::Error;
 use tpu_kernel::cranelift::Executable;
-use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, RunError};
+use tpu_kernel::exec::{Args, ArrayMut, ArrayRef};
 use tpu_kernel::ir::{Kernel, Literal, ParamKind, SizeExpr, SizeId};
 use tpu_kernel::launch::Binding;
 
 const RUN: &str = "; run: ";
 
-type Executor = fn(&Kernel, &Binding, &mut Args<'_, '_>) -> Result<(), RunError>;
+type Executor = fn(&Kernel, &Binding, &mut Args<'_, '_>) -> Result<(), Error>;
 
-/// Every executor, by name; the first is the oracle.
-const EXECUTORS: &[(&str, Executor)] = &[("interpreter", tpu_kernel::interpret::run), ("cranelift", compile_and_run)];
+const EXECUTORS: [(&str, Executor); 2] = [("interpreter", interpret), ("cranelift", compile_and_run)];
 
-fn compile_and_run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), RunError> {
-    Executable::compile(kernel).unwrap_or_else(|e| panic!("{e}")).run(binding, args)
+/// The oracle.
+fn interpret(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), Error> {
+    tpu_kernel::interpret::run(kernel, binding, args).map_err(Error::from)
+}
+
+fn compile_and_run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), Error> {
+    Executable::compile(kernel)?.run(binding, args).map_err(Error::from)
 }
 
 /// The file with the results that the executors give.
@@ -27,28 +32,29 @@ pub(super) fn outcome(text: &str, kernel: &Kernel, canonical: &Kernel) -> Result
     let mut found = String::new();
     let mut runs = 0;
     for line in text.split_inclusive('\n') {
-        let Some(run) = line.strip_prefix(RUN) else {
+        let Some(run) = line.strip_prefix(RUN.trim_end()) else {
             found.push_str(line);
             continue;
         };
         runs += 1;
-        let (given, expected) = run.split_once(" -> ").unwrap_or((run.trim_end(), ""));
+        let given = given(run);
         let launch = Launch::new(kernel, given)?;
-        let mut results: Vec<(String, String)> = vec![];
-        for (name, executor) in EXECUTORS {
-            results.push((format!("{name}, as written"), launch.run(*executor, kernel)));
-            results.push((format!("{name}, canonicalised"), launch.run(*executor, canonical)));
-        }
-        let (oracle, result) = match results.first() {
-            Some((oracle, result)) => (oracle.as_str(), result.as_str()),
-            None => ("", expected.trim_end()),
-        };
-        if let Some((name, other)) = results.iter().find(|(_, r)| r != result) {
-            return Err(format!("{given}\n  {oracle}: {result}\n  {name}: {other}\n{canonical}"));
-        }
-        found.push_str(&format!("{RUN}{given} -> {result}\n"));
+        let result = launch.result(kernel, canonical).map_err(|e| format!("{given}\n{e}"))?;
+        let space = if given.is_empty() { "" } else { " " };
+        found.push_str(&format!("{RUN}{given}{space}-> {result}\n"));
     }
     if runs == 0 { Err("no `; run:` line".into()) } else { Ok(found) }
+}
+
+/// What executors disagree about in a kernel, launched as the `; run:` lines of the text say, where they fit it.
+pub(super) fn disagreement(text: &str, kernel: &Kernel, canonical: &Kernel) -> Option<String> {
+    let launches = text.lines().filter_map(|line| Launch::new(kernel, given(line.strip_prefix(RUN.trim_end())?)).ok());
+    launches.filter_map(|launch| launch.result(kernel, canonical).err()).next()
+}
+
+/// What stands before the arrow.
+fn given(run: &str) -> &str {
+    run.split("-> ").next().unwrap_or(run).trim()
 }
 
 struct Launch {
@@ -108,6 +114,20 @@ impl Launch {
         Ok(Launch { inputs, scalars, binding: Binding { sizes, grid, arrays } })
     }
 
+    /// The result on which all executors agree, or what they disagree about.
+    fn result(&self, kernel: &Kernel, canonical: &Kernel) -> Result<String, String> {
+        let result = self.run(interpret, kernel);
+        for (name, executor) in EXECUTORS {
+            for (form, kernel) in [("as written", kernel), ("canonicalised", canonical)] {
+                let other = self.run(executor, kernel);
+                if other != result {
+                    return Err(format!("interpreter: {result}\n{name}, {form}: {other}\n{kernel}"));
+                }
+            }
+        }
+        Ok(result)
+    }
+
     /// The outputs, or the error, as text.
     fn run(&self, executor: Executor, kernel: &Kernel) -> String {
         let inputs: Vec<ArrayRef<'_>> =
@@ -120,7 +140,11 @@ impl Launch {
         match executor(kernel, &self.binding, &mut args) {
             Ok(()) => outputs.iter().map(|(name, a)| format!("{name}={}", a.text())).collect::<Vec<_>>().join(" "),
             Err(e) => {
-                let at = e.loc().map_or(String::new(), |loc| format!(" at {}:{}", loc.line, loc.column));
+                let loc = match &e {
+                    Error::Run(e) => e.loc(),
+                    _ => None,
+                };
+                let at = loc.map_or(String::new(), |loc| format!(" at {}:{}", loc.line, loc.column));
                 format!("error {}{at}: {e}", e.code())
             }
         }
