@@ -10,6 +10,7 @@
 //! through its text. With `BLESS=1` what was found is written back.
 
 mod array;
+pub mod corpus;
 mod run;
 
 use std::fmt::Write;

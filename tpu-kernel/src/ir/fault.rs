@@ -108,7 +108,7 @@ pub enum Rule {
         limit: u128,
     },
     /// V012
-    #[error("reads [{start}, {}) along axis {axis} of operand `{operand}`, which has {extent} elements there", .start + *.size as i64)]
+    #[error("accesses [{start}, {}) along axis {axis} of operand `{operand}`, which has {extent} elements there", .start + *.size as i64)]
     OutOfBounds {
         /// The operand's name.
         operand: String,

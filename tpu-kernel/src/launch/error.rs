@@ -44,7 +44,7 @@ pub enum LaunchError {
         loc: Loc,
     },
     /// L004
-    #[error("size `{size}` is {} in operand `{}` and {} in operand `{}`", .first.1, .first.0, .then.1, .then.0)]
+    #[error("{}", mismatch(.size, .first, .then))]
     SizeMismatch {
         /// The named size, or the expression.
         size: String,
@@ -165,6 +165,57 @@ pub enum LaunchError {
         /// Its value.
         value: usize,
     },
+    /// L014
+    #[error("kernel `{kernel}` has no array size `{size}` to set; it names {}", quoted(.names))]
+    UnknownSize {
+        /// The kernel.
+        kernel: String,
+        /// The name that was set.
+        size: String,
+        /// The sizes that it has.
+        names: Vec<String>,
+    },
+    /// L015
+    #[error("size `{size}` is set to {set} on the launch, but it is {got} in operand `{operand}`")]
+    SizeSet {
+        /// The named size, or an expression over it.
+        size: String,
+        /// Its value by the launch.
+        set: usize,
+        /// The operand that contradicts.
+        operand: String,
+        /// Its value there.
+        got: usize,
+        /// Where the operand is declared.
+        loc: Loc,
+    },
+    /// L016
+    #[error("{what} has more {unit} than the host can count")]
+    TooLarge {
+        /// The array or the grid.
+        what: String,
+        /// What is counted.
+        unit: &'static str,
+        /// Where it is declared.
+        loc: Loc,
+    },
+}
+
+fn mismatch(size: &str, first: &(String, usize), then: &(String, usize)) -> String {
+    let named = size.chars().all(|c| c.is_alphanumeric() || c == '_') && !size.starts_with(|c: char| c.is_ascii_digit());
+    match (first, then) {
+        ((a, n), (b, m)) if a != b => format!("size `{size}` is {n} in operand `{a}` and {m} in operand `{b}`"),
+        ((a, n), (_, m)) if named => format!("size `{size}` is both {n} and {m} in operand `{a}`"),
+        ((a, n), (_, m)) if *size == n.to_string() => format!("operand `{a}` has a size of {n} where the array has {m}"),
+        ((a, n), (_, m)) => format!("operand `{a}` has a size of `{size}`, which is {n} here, where the array has {m}"),
+    }
+}
+
+fn quoted(names: &[String]) -> String {
+    match names {
+        [] => "none".to_string(),
+        names => names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
+    }
 }
 
 impl LaunchError {
@@ -184,6 +235,9 @@ impl LaunchError {
             LaunchError::Vmem { .. } => "L011",
             LaunchError::BlockShape { .. } => "L012",
             LaunchError::BlockRange { .. } => "L013",
+            LaunchError::UnknownSize { .. } => "L014",
+            LaunchError::SizeSet { .. } => "L015",
+            LaunchError::TooLarge { .. } => "L016",
         }
     }
 
@@ -197,12 +251,15 @@ impl LaunchError {
             | LaunchError::BlockIndex { loc, .. }
             | LaunchError::EmptyGrid { loc, .. }
             | LaunchError::SizeRange { loc, .. }
-            | LaunchError::BlockShape { loc, .. } => Some(loc),
+            | LaunchError::BlockShape { loc, .. }
+            | LaunchError::SizeSet { loc, .. }
+            | LaunchError::TooLarge { loc, .. } => Some(loc),
             LaunchError::ArgumentCount { .. }
             | LaunchError::BlocksMissing { .. }
             | LaunchError::Unbound { .. }
             | LaunchError::Vmem { .. }
-            | LaunchError::BlockRange { .. } => None,
+            | LaunchError::BlockRange { .. }
+            | LaunchError::UnknownSize { .. } => None,
         }
     }
 }

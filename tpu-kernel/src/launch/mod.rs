@@ -1,10 +1,17 @@
 //! From a kernel and the shapes of its arrays to a launch that may run: sizes bound by name, the grid
 //! evaluated, block indices, block shapes and VMEM checked. Everything here happens before anything runs.
 
+mod bind;
 mod binding;
 mod error;
+mod maps;
+mod rules;
 mod target;
+#[cfg(test)]
+mod tests;
+mod vmem;
 
+pub use bind::bind;
 pub use binding::Binding;
 pub use error::LaunchError;
 pub use target::{Allow, Arg, Config, Launchable, Target};

@@ -88,7 +88,11 @@ struct At<'a>(&'a str, &'a Loc);
 
 impl<'a> Verifier<'a> {
     fn fault(&mut self, rule: Rule, at: At<'_>) {
-        self.faults.push(Fault { rule, at: at.0.to_string(), loc: at.1.clone() });
+        let fault = Fault { rule, at: at.0.to_string(), loc: at.1.clone() };
+        // Two operands of one operation with one fault, or one line of the source staged twice.
+        if self.faults.last() != Some(&fault) {
+            self.faults.push(fault);
+        }
     }
 
     fn check(&mut self, holds: bool, rule: impl FnOnce() -> Rule, at: At<'_>) {
@@ -395,7 +399,7 @@ impl<'a> Verifier<'a> {
                 for index in 0..3 {
                     self.operand_is(&types, index, I32, "an i32 scalar", at);
                 }
-                let carried = self.carried(types.get(3..).unwrap_or(&[]), at);
+                let carried = types.get(3..).and_then(|inits| self.carried(inits, at));
                 let takes = carried.clone().map(|c| [vec![I32], c].concat());
                 (takes.map(|t| vec![t]), carried.clone().map(|c| vec![c]), carried)
             }

@@ -184,9 +184,10 @@ impl<'a> Parser<'a> {
         Ok(items)
     }
 
-    /// Runs `inner` one level deeper, up to the limit.
+    /// Runs `inner` one level deeper, up to the limit. That is two levels above the verifier's, for the
+    /// body around all regions, and for the operands below all operators of a size expression.
     pub(super) fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.depth >= MAX_DEPTH {
+        if self.depth >= MAX_DEPTH + 2 {
             return self.fail(format!("nested deeper than {MAX_DEPTH} levels"));
         }
         self.depth += 1;

@@ -1,0 +1,220 @@
+//! Errors of kernels as rustc would show them: code, message, the user's line, what to do.
+//!
+//! Rules: an error is text for whoever wrote the kernel, never for its machinery. The source is read
+//! where the error names it, so that a report costs nothing until it is asked for; where the file
+//! cannot be read the place alone is shown. Rendering never fails.
+
+use crate::exec::RunError;
+use crate::ir::{Fault, Loc, Rule};
+use crate::launch::LaunchError;
+use crate::{BuildFault, Error};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use std::ops::Range;
+use std::path::Path;
+
+/// Source files above this many bytes are not read.
+const MAX_SOURCE: u64 = 4 << 20;
+
+/// The error as text without colours.
+pub fn render(error: &Error) -> String {
+    render_with(error, &Renderer::plain())
+}
+
+/// The error as text with terminal colours.
+pub fn render_styled(error: &Error) -> String {
+    render_with(error, &Renderer::styled())
+}
+
+fn render_with(error: &Error, renderer: &Renderer) -> String {
+    let reports = reports(error);
+    let sources: Vec<Option<Line>> = reports.iter().map(|r| r.loc.as_ref().and_then(Line::read)).collect();
+    let groups: Vec<Vec<Group<'_>>> = reports.iter().zip(&sources).map(|(r, line)| vec![r.group(line.as_ref())]).collect();
+    groups.iter().map(|g| renderer.render(g)).collect::<Vec<_>>().join("\n\n")
+}
+
+/// One message with its place and its advice.
+struct Report {
+    code: Option<&'static str>,
+    title: String,
+    loc: Option<Loc>,
+    note: Option<String>,
+    help: Option<String>,
+}
+
+impl Report {
+    fn group<'a>(&'a self, line: Option<&'a Line>) -> Group<'a> {
+        let title = Level::ERROR.primary_title(self.title.as_str());
+        let title = match self.code {
+            Some(code) => title.id(code),
+            None => title,
+        };
+        let mut group = match (line, &self.loc) {
+            (Some(line), Some(loc)) => {
+                let at = AnnotationKind::Primary.span(line.span.clone());
+                title.element(
+                    Snippet::source(line.text.as_str()).path(loc.file.as_ref()).line_start(loc.line as usize).annotation(at),
+                )
+            }
+            (None, Some(loc)) => {
+                title.element(Origin::path(loc.file.as_ref()).line(loc.line as usize).char_column(loc.column as usize))
+            }
+            (_, None) => Group::with_title(title),
+        };
+        if let Some(note) = &self.note {
+            group = group.element(Level::NOTE.message(note.as_str()));
+        }
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        group
+    }
+}
+
+/// A line of source and the bytes of it that are meant.
+struct Line {
+    text: String,
+    span: Range<usize>,
+}
+
+impl Line {
+    /// The line of a place, where its file can be found: rustc names files relative to the directory
+    /// of the workspace, which is the current one or one above.
+    fn read(loc: &Loc) -> Option<Line> {
+        let file = Path::new(loc.file.as_ref());
+        let here = std::env::current_dir().ok()?;
+        let path = here.ancestors().map(|dir| dir.join(file)).find(|path| path.is_file())?;
+        if path.metadata().ok()?.len() > MAX_SOURCE {
+            return None;
+        }
+        let source = std::fs::read_to_string(path).ok()?;
+        let text = source.lines().nth((loc.line as usize).checked_sub(1)?)?.to_string();
+        let span = token(&text, loc.column)?;
+        Some(Line { text, span })
+    }
+}
+
+/// The name, number or sign that starts at the column, which counts characters from 1.
+fn token(line: &str, column: u32) -> Option<Range<usize>> {
+    let (start, first) = line.char_indices().nth((column as usize).checked_sub(1)?)?;
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let rest = &line[start..];
+    let length = if word(first) { rest.find(|c| !word(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
+    Some(start..start + length)
+}
+
+fn reports(error: &Error) -> Vec<Report> {
+    let known = |loc: &Loc| loc.is_known().then(|| loc.clone());
+    match error {
+        Error::Build { kernel, faults } => {
+            let mut reports: Vec<Report> = faults
+                .iter()
+                .map(|fault| Report {
+                    code: Some(fault.code()),
+                    title: fault.to_string(),
+                    loc: known(fault.loc()),
+                    note: None,
+                    help: build_help(fault).map(String::from),
+                })
+                .collect();
+            let count = match faults.len() {
+                1 => "one error".to_string(),
+                n => format!("{n} errors"),
+            };
+            let title = format!("kernel `{kernel}` cannot be built: {count}");
+            reports.push(Report { code: None, title, loc: None, note: None, help: None });
+            reports
+        }
+        Error::Launch(launch) => {
+            let (title, note) = match launch {
+                LaunchError::Vmem { chip, need, limit, table } => {
+                    let title = format!("the kernel needs {need} bytes of VMEM on {chip}, the limit is {limit}");
+                    (title, Some(table.trim_start_matches('\n').to_string()))
+                }
+                other => (other.to_string(), None),
+            };
+            let loc = launch.loc().and_then(known);
+            vec![Report { code: Some(error.code()), title, loc, note, help: launch_help(launch) }]
+        }
+        Error::Compile { .. } => {
+            vec![Report { code: Some(error.code()), title: error.to_string(), loc: None, note: None, help: None }]
+        }
+        Error::Run(run) => {
+            let loc = run.loc().and_then(known);
+            vec![Report { code: Some(error.code()), title: run.to_string(), loc, note: None, help: run_help(run) }]
+        }
+    }
+}
+
+fn build_help(fault: &BuildFault) -> Option<&'static str> {
+    match fault {
+        BuildFault::Rule(Fault { rule, .. }) => match rule {
+            Rule::Mismatch { .. } => Some("nothing is converted by itself: cast or broadcast one of the operands"),
+            Rule::Broadcast { .. } => Some("only dimensions of 1 are repeated: reshape to the same rank first"),
+            Rule::Contraction { .. } => Some("the last dimension of the left must equal the first of the right, or transpose one"),
+            Rule::OutOfBounds { .. } => Some("a slice lies inside the operand's block: move its start or make the block larger"),
+            Rule::WriteToInput { .. } => Some("declare the parameter as an output, or keep the values in scratch"),
+            Rule::MapRank { .. } => Some("an index map gives one block index for each dimension of the array"),
+            Rule::NeverWritten => Some("store to it on every path that matters, or remove the parameter"),
+            Rule::ParallelAfterArbitrary => Some("move the parallel dimension to the front, or make it arbitrary"),
+            _ => None,
+        },
+        BuildFault::ForeignValue(_) => Some("build the value inside this kernel's function"),
+        BuildFault::BrokenRegion(_) => Some("carry a variable that says whether to go on, and test it"),
+        BuildFault::OutOfRegion(_) | BuildFault::Panic { .. } => None,
+    }
+}
+
+fn launch_help(error: &LaunchError) -> Option<String> {
+    match error {
+        LaunchError::ArgumentCount { .. } => Some("pass inputs and scalars in the order of the kernel's parameters".to_string()),
+        LaunchError::ArgumentKind { want, .. } => Some(format!("pass {want}")),
+        LaunchError::Rank { want, .. } => Some(format!("reshape the array to rank {want}, or declare the operand otherwise")),
+        LaunchError::SizeMismatch { .. } => {
+            Some("arrays that name one size must agree on it; name two sizes where they need not".to_string())
+        }
+        LaunchError::ElementType { want, .. } => Some(format!("convert the array to {want}, or make the kernel generic over it")),
+        LaunchError::BlockIndex { index, extent, block, blocks, .. } => {
+            Some(index_help(*index, Some(*extent), Some(*block), *blocks))
+        }
+        LaunchError::EmptyGrid { .. } => Some("give the grid at least one step for every block of the output".to_string()),
+        LaunchError::Vmem { .. } => {
+            Some("make the blocks smaller; two buffers let a block arrive while the last one is computed".to_string())
+        }
+        LaunchError::BlockShape { .. } => {
+            Some("to run in the simulator all the same, allow it on the launch: `allow(block_shape)`".to_string())
+        }
+        LaunchError::SizeSet { size, .. } => Some(format!("leave `{size}` out of the launch: the inputs bind it")),
+        LaunchError::BlocksMissing { .. }
+        | LaunchError::Unbound { .. }
+        | LaunchError::SizeRange { .. }
+        | LaunchError::BlockRange { .. }
+        | LaunchError::UnknownSize { .. }
+        | LaunchError::TooLarge { .. } => None,
+    }
+}
+
+fn run_help(error: &RunError) -> Option<String> {
+    match error {
+        RunError::OutOfBounds { .. } => {
+            Some("a slice is not clamped: bound its start so that it lies inside the operand's block".to_string())
+        }
+        RunError::BlockIndex { index, blocks, .. } => Some(index_help(*index, None, None, *blocks)),
+        RunError::LoopStep { .. } => Some("count upwards, and derive the other direction from the index".to_string()),
+        RunError::Array { .. } | RunError::Count { .. } | RunError::OutOfMemory { .. } => None,
+    }
+}
+
+/// What an index outside the array most likely is.
+fn index_help(index: i64, extent: Option<usize>, block: Option<usize>, blocks: usize) -> String {
+    let within = |n: usize| i64::try_from(n).is_ok_and(|n| index < n);
+    let multiple = |n: usize| i64::try_from(n).is_ok_and(|n| n > 0 && index % n == 0);
+    let element = index > 0 && block != Some(1) && (extent.is_some_and(within) || block.is_some_and(multiple));
+    match (blocks, block) {
+        (0, _) => "the array is empty and has no block: let the grid have no step either".to_string(),
+        (_, Some(n)) if element => format!("an index map returns block indices, not elements: divide by {n}"),
+        (n, _) => format!("the index map must give 0 to {} along this axis", n - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! Whole reports, against source files written for the test.
+
+use super::*;
+use crate::ir::{DType, Shape, Type};
+
+/// A place in a file of this content, which lives as long as the test's process.
+fn source(name: &str, content: &str, line: u32, column: u32) -> Loc {
+    let dir = std::env::temp_dir().join(format!("tpu-kernel-diagnose-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("a temporary directory");
+    let path = dir.join(name);
+    std::fs::write(&path, content).expect("a temporary file");
+    Loc { file: path.to_string_lossy().into_owned().into(), line, column }
+}
+
+/// The report with the temporary directory cut from paths.
+fn shown(error: &Error) -> String {
+    let dir = std::env::temp_dir().join(format!("tpu-kernel-diagnose-{}/", std::process::id()));
+    render(error).replace(&*dir.to_string_lossy(), "src/")
+}
+
+fn block_index(index: i64, extent: usize, block: usize, loc: Loc) -> Error {
+    let blocks = extent.div_ceil(block);
+    LaunchError::BlockIndex { operand: "x".into(), axis: 0, index, extent, block, blocks, step: vec![1], loc }.into()
+}
+
+#[test]
+fn a_launch_error_shows_the_operand_and_the_hint() {
+    let loc = source("a.rs", "fn scale(\n    x: In<f32, [BM]>,\n) {}\n", 2, 5);
+    assert_eq!(
+        shown(&block_index(128, 1000, 128, loc)),
+        "\
+error[L008]: block index 128 along axis 0 of operand `x` is outside the array: 1000 elements in blocks of 128 make 8 blocks; at grid step [1]
+ --> src/a.rs:2:5
+  |
+2 |     x: In<f32, [BM]>,
+  |     ^
+  |
+  = help: an index map returns block indices, not elements: divide by 128"
+    );
+}
+
+#[test]
+fn the_hint_is_for_what_looks_like_an_element() {
+    let help = |index, extent, block| {
+        let text = shown(&block_index(index, extent, block, Loc::UNKNOWN));
+        text.split("help: ").nth(1).map(String::from)
+    };
+    let elements = Some("an index map returns block indices, not elements: divide by 128".to_string());
+    assert_eq!(help(130, 1000, 128), elements);
+    assert_eq!(help(1024, 1000, 128), elements);
+    assert_eq!(help(1001, 1000, 128), Some("the index map must give 0 to 7 along this axis".to_string()));
+    assert_eq!(help(-1, 1000, 128), Some("the index map must give 0 to 7 along this axis".to_string()));
+    assert_eq!(help(0, 0, 128), Some("the array is empty and has no block: let the grid have no step either".to_string()));
+    assert_eq!(help(9, 9, 1), Some("the index map must give 0 to 8 along this axis".to_string()));
+}
+
+#[test]
+fn every_fault_of_a_build_is_shown() {
+    let text = "let a = q.dot(k);\nlet grüße = a + mask;\n";
+    let tile = |shape: &[usize]| Type::Tile(DType::F32, Shape::new(shape));
+    let first = Rule::Contraction { left: tile(&[8, 32]), right: tile(&[16, 8]), left_k: 32, right_k: 16 };
+    let second = Rule::Mismatch { left: tile(&[8, 8]), right: Type::Scalar(DType::F32) };
+    let faults = vec![
+        BuildFault::Rule(Fault { rule: first, at: "dot".into(), loc: source("b.rs", text, 1, 11) }),
+        BuildFault::Rule(Fault { rule: second, at: "add".into(), loc: source("b.rs", text, 2, 13) }),
+        BuildFault::ForeignValue(Loc { file: "gone.rs".into(), line: 7, column: 3 }),
+    ];
+    assert_eq!(
+        shown(&Error::Build { kernel: "attention".into(), faults }),
+        "\
+error[V009]: `dot` cannot multiply tile<8x32xf32> by tile<16x8xf32>: the contracted dimensions are 32 and 16
+ --> src/b.rs:1:11
+  |
+1 | let a = q.dot(k);
+  |           ^^^
+  |
+  = help: the last dimension of the left must equal the first of the right, or transpose one
+
+error[V003]: `add` operands must have one type, got tile<8x8xf32> and f32
+ --> src/b.rs:2:13
+  |
+2 | let grüße = a + mask;
+  |             ^
+  |
+  = help: nothing is converted by itself: cast or broadcast one of the operands
+
+error[B001]: this value belongs to another kernel
+--> gone.rs:7:3
+ = help: build the value inside this kernel's function
+
+error: kernel `attention` cannot be built: 3 errors"
+    );
+}
+
+#[test]
+fn the_vmem_table_keeps_its_columns() {
+    let table = "\n  operand role block\n  x       in   8x128xf32".to_string();
+    let error = LaunchError::Vmem { chip: "v5e".into(), need: 20, limit: 16, table };
+    assert_eq!(
+        shown(&error.into()),
+        "\
+error[L011]: the kernel needs 20 bytes of VMEM on v5e, the limit is 16
+ |
+ = note:   operand role block
+           x       in   8x128xf32
+ = help: make the blocks smaller; two buffers let a block arrive while the last one is computed"
+    );
+}
+
+#[test]
+fn a_run_error_shows_the_load() {
+    let loc = source("c.rs", "let t = x.load((i, 0));", 1, 11);
+    let error = RunError::OutOfBounds { operand: "x".into(), axis: 0, start: 6, size: 4, extent: 8, step: vec![0, 2], loc };
+    assert_eq!(
+        shown(&error.into()),
+        "\
+error[R001]: index out of bounds: [6, 10) along axis 0 of operand `x`, which has 8 elements there, at grid step [0, 2]
+ --> src/c.rs:1:11
+  |
+1 | let t = x.load((i, 0));
+  |           ^^^^
+  |
+  = help: a slice is not clamped: bound its start so that it lies inside the operand's block"
+    );
+}
+
+#[test]
+fn a_place_past_the_line_or_the_file_is_still_named() {
+    for (line, column) in [(1, 40), (9, 1), (1, 0)] {
+        let text = shown(&block_index(1001, 1000, 128, source("d.rs", "short\n", line, column)));
+        assert!(text.contains(&format!("src/d.rs:{line}")), "{text}");
+    }
+    let text = shown(&block_index(1001, 1000, 128, Loc::UNKNOWN));
+    assert!(!text.contains("-->"), "{text}");
+}
+
+#[test]
+fn files_are_found_from_a_directory_below() {
+    // Tests run in the package's directory; rustc names files from the workspace's.
+    let loc = Loc { file: "tpu-kernel/src/diagnose.rs".into(), line: 1, column: 5 };
+    let line = Line::read(&loc).expect("this file");
+    assert!(line.text.starts_with("//! Errors of kernels"), "{}", line.text);
+}
+
+#[test]
+fn colours_are_only_in_the_styled_text() {
+    let error = block_index(128, 1000, 128, Loc::UNKNOWN);
+    assert!(!render(&error).contains('\u{1b}'));
+    assert!(render_styled(&error).contains('\u{1b}'));
+}
