@@ -67,12 +67,25 @@ pub struct Executor {
 }
 
 /// Every executor; the first is the oracle.
-pub const EXECUTORS: &[Executor] = &[Executor { name: "interpreter", compile: interpreter }];
+pub const EXECUTORS: &[Executor] = &[INTERPRETER, CRANELIFT];
 
-fn interpreter(kernel: &Kernel) -> Result<Compiled, String> {
-    let kernel = kernel.clone();
-    Ok(Box::new(move |binding, args| tpu_kernel::interpret::run(&kernel, binding, args)))
-}
+/// The oracle.
+pub const INTERPRETER: Executor = Executor {
+    name: "interpreter",
+    compile: |kernel| {
+        let kernel = kernel.clone();
+        Ok(Box::new(move |binding, args| tpu_kernel::interpret::run(&kernel, binding, args)))
+    },
+};
+
+/// Machine code.
+pub const CRANELIFT: Executor = Executor {
+    name: "cranelift",
+    compile: |kernel| {
+        let executable = tpu_kernel::cranelift::Executable::compile(kernel).map_err(|e| e.to_string())?;
+        Ok(Box::new(move |binding, args| executable.run(binding, args)))
+    },
+};
 
 /// Runs a kernel on these inputs; the outputs, which start as zeros.
 pub fn run(
