@@ -2,3 +2,4 @@
 
 pub mod executors;
 pub mod filetest;
+pub mod generate;
