@@ -1,31 +1,16 @@
 //! The statements of a random body.
 
-use super::rng::Rng;
-use super::{DIMS, Memory, line};
-use tpu_kernel::ir::{
-    BinaryOp, Builder, CompareOp, DType, Kernel, OpKind, Precision, ReduceOp, Region, Shape, SizeId, Type, UnaryOp, Value,
-};
+use super::{Generator, line};
+use tpu_kernel::ir::{BinaryOp, CompareOp, DType, OpKind, Precision, ReduceOp, Region, Shape, SizeId, Type, UnaryOp, Value};
 
 /// Nested control flow at most.
 const DEPTH: usize = 2;
+/// Values that get an output of their own, at most.
+const OBSERVED: usize = 5;
 
-pub(super) struct Body {
-    pub(super) rng: Rng,
-    pub(super) b: Builder,
-    /// Values that may be used, but for memory.
-    pub(super) scope: Vec<Value>,
-    /// The last line that was given to an operation.
-    pub(super) line: u32,
-    memories: Vec<Memory>,
-}
-
-impl Body {
-    pub(super) fn new(rng: Rng, b: Builder, memories: Vec<Memory>, scalars: Vec<Value>) -> Body {
-        Body { rng, b, scope: scalars, line: 10, memories }
-    }
-
-    /// The finished kernel.
-    pub(super) fn build(mut self) -> Kernel {
+impl Generator {
+    /// The body: statements, then stores, also of values that nothing else uses, to outputs made for them.
+    pub(super) fn body(&mut self) {
         for at in 0..self.memories.len() {
             if !self.memories[at].unwritten {
                 self.load(at, true);
@@ -39,7 +24,17 @@ impl Body {
                 self.store(at, whole);
             }
         }
-        self.b.finish().expect("no region is open")
+        let unused: Vec<Value> = self.scope.iter().rev().copied().filter(|v| !self.used.contains(v)).take(OBSERVED).collect();
+        for (at, value) in unused.into_iter().enumerate() {
+            let tile = match self.b.ty(value) {
+                Type::Scalar(_) => self.emit(OpKind::Broadcast(Shape::new(&[2])), &[value]),
+                Type::Tile(..) | Type::Ref(..) => value,
+            };
+            let ty = self.b.ty(tile);
+            let (memory, _) = self.window(&format!("observed{at}"), true, ty.dtype(), ty.shape().dims());
+            let zero = self.constant(0);
+            self.store_tile(memory.value, tile, &vec![zero; memory.shape.rank()]);
+        }
     }
 
     fn statements(&mut self, count: usize, depth: usize) {
@@ -127,8 +122,8 @@ impl Body {
 
     fn iota(&mut self) -> Value {
         let shape = loop {
-            let dims: Vec<usize> = (0..1 + self.rng.below(3)).map(|_| self.rng.pick(&DIMS)).collect();
-            if Body::may_be(&dims) {
+            let dims: Vec<usize> = (0..1 + self.rng.below(3)).map(|_| self.dim()).collect();
+            if Generator::may_be(&dims) {
                 break Shape::new(&dims);
             }
         };
@@ -149,9 +144,9 @@ impl Body {
         let Some(x) = x else { return };
         let mut dims = self.b.ty(x).shape().dims().to_vec();
         for dim in dims.iter_mut().filter(|d| **d == 1) {
-            *dim = self.rng.pick(&DIMS);
+            *dim = self.dim();
         }
-        if Body::may_be(&dims) {
+        if Generator::may_be(&dims) {
             self.emit(OpKind::Broadcast(Shape::new(&dims)), &[x]);
         }
     }
@@ -202,8 +197,8 @@ impl Body {
         let [lhs_transposed, rhs_transposed] = [self.rng.chance(50), self.rng.chance(50)];
         let shape = self.b.ty(x).shape();
         let (m, k) = if lhs_transposed { (shape.dim(1), shape.dim(0)) } else { (shape.dim(0), shape.dim(1)) };
-        let n = self.rng.pick(&DIMS);
-        if !Body::may_be(&[m, n]) || !Body::may_be(&[k, n]) {
+        let n = self.dim();
+        if !Generator::may_be(&[m, n]) || !Generator::may_be(&[k, n]) {
             return;
         }
         let y = self.tile_of(dtype, Shape::new(&if rhs_transposed { [n, k] } else { [k, n] }));
@@ -261,10 +256,15 @@ impl Body {
     fn store(&mut self, at: usize, whole: bool) {
         let (shape, starts) = self.part(at, whole);
         let tile = self.tile_of(self.memories[at].dtype, shape);
-        let operands = [&[self.memories[at].value, tile], &starts[..]].concat();
+        self.store_tile(self.memories[at].value, tile, &starts);
+        self.memories[at].unwritten = false;
+    }
+
+    fn store_tile(&mut self, memory: Value, tile: Value, starts: &[Value]) {
+        let operands = [&[memory, tile], starts].concat();
+        self.used.extend(&operands);
         self.line += 1;
         self.b.op(OpKind::Store, &operands, line(self.line)).expect("a valid store");
-        self.memories[at].unwritten = false;
     }
 
     /// Fills a region: some statements, then a value of each of these types.
@@ -281,6 +281,8 @@ impl Body {
 
     fn control(&mut self, kind: OpKind, operands: &[Value], regions: Vec<Region>, results: &[Type]) {
         self.line += 1;
+        self.used.extend(operands);
+        self.used.extend(regions.iter().flat_map(|r| &r.yields));
         let results = self.b.control(kind, operands, regions, results, line(self.line));
         self.scope.extend(results);
     }

@@ -10,8 +10,8 @@ mod rng;
 mod values;
 
 use crate::executors::Array;
-use body::Body;
 pub use rng::Rng;
+use std::collections::HashSet;
 use tpu_kernel::ir::{
     BinaryOp, BlockDim, Builder, DType, GridDim, Kernel, Literal, Loc, OpKind, ParamKind, Semantics, Shape, SizeExpr, Space, Type,
     Value, Window,
@@ -44,6 +44,7 @@ struct Memory {
 
 /// Elements of a window at most.
 const WINDOW: usize = 600;
+/// Dimensions: units, and the neighbourhood of vector widths.
 const DIMS: [usize; 16] = [1, 1, 2, 3, 4, 5, 7, 8, 8, 9, 15, 16, 17, 33, 128, 130];
 
 /// The case of that seed.
@@ -51,40 +52,44 @@ const DIMS: [usize; 16] = [1, 1, 2, 3, 4, 5, 7, 8, 8, 9, 15, 16, 17, 33, 128, 13
 /// # Panics
 /// Where the generator makes a kernel that is not well typed: a defect of the generator.
 pub fn generate(seed: u64) -> Case {
+    let mut rng = Rng::new(seed);
+    // Few different dimensions, so that shapes meet.
+    let dims = (0..4).map(|_| rng.pick(&DIMS)).collect();
+    let b = Builder::new(&format!("random{seed}"), line(1));
     let mut generator = Generator {
-        rng: Rng::new(seed),
-        b: Builder::new(&format!("random{seed}"), line(1)),
+        rng,
+        b,
+        dims,
         sizes: vec![],
         grid: vec![],
         arrays: vec![],
+        memories: vec![],
+        scope: vec![],
+        used: HashSet::new(),
+        line: 10,
     };
     generator.grid();
-    let mut memories = vec![];
-    let mut scalars = vec![];
-    let mut operands = vec![];
+    let scalars: Vec<Literal> = (0..generator.rng.below(3)).map(|at| generator.scalar(&format!("scalar{at}"))).collect();
     let mut inputs = vec![];
-    for at in 0..generator.rng.below(3) {
-        let dtype = generator.rng.pick(&DType::ALL);
-        operands.push(generator.b.param(&format!("scalar{at}"), Type::Scalar(dtype), ParamKind::Scalar, line(2)));
-        generator.arrays.push(vec![]);
-        scalars.push(generator.rng.literal(dtype));
-    }
     for at in 0..generator.rng.below(4) {
-        let (memory, array) = generator.window(&format!("in{at}"), false);
-        let elements: Vec<Literal> = (0..array.iter().product()).map(|_| generator.rng.literal(memory.dtype)).collect();
-        inputs.push(Array::new(memory.dtype, &array, elements));
-        memories.push(memory);
+        let (dtype, shape) = (generator.rng.pick(&DType::ALL), generator.shape());
+        let (memory, array) = generator.window(&format!("in{at}"), false, dtype, &shape);
+        let special = generator.rng.pick(&[0, 0, 2, 12]);
+        let elements: Vec<Literal> = (0..array.iter().product()).map(|_| generator.rng.literal(dtype, special)).collect();
+        inputs.push(Array::new(dtype, &array, elements));
+        generator.memories.push(memory);
     }
     for at in 0..1 + generator.rng.below(2) {
-        memories.push(generator.window(&format!("out{at}"), true).0);
+        let (dtype, shape) = (generator.rng.pick(&DType::ALL), generator.shape());
+        let (memory, _) = generator.window(&format!("out{at}"), true, dtype, &shape);
+        generator.memories.push(memory);
     }
     for at in 0..generator.rng.below(3) {
-        memories.push(generator.scratch(&format!("scratch{at}")));
+        generator.scratch(&format!("scratch{at}"));
     }
-    let Generator { rng, b, sizes, grid, arrays } = generator;
-    let binding = Binding { sizes, grid, arrays };
-    let kernel = Body::new(rng, b, memories, operands).build();
-    Case { kernel, binding, inputs, scalars }
+    generator.body();
+    let Generator { b, sizes, grid, arrays, .. } = generator;
+    Case { kernel: b.finish().expect("no region is open"), binding: Binding { sizes, grid, arrays }, inputs, scalars }
 }
 
 /// A place on that line.
@@ -99,6 +104,15 @@ struct Generator {
     sizes: Vec<i32>,
     grid: Vec<i32>,
     arrays: Vec<Vec<usize>>,
+    /// The dimensions that shapes are made of.
+    dims: Vec<usize>,
+    memories: Vec<Memory>,
+    /// Values that may be used, but for memory.
+    scope: Vec<Value>,
+    /// Values that are an operand of something.
+    used: HashSet<Value>,
+    /// The last line that was given to an operation.
+    line: u32,
 }
 
 impl Generator {
@@ -138,11 +152,24 @@ impl Generator {
         }
     }
 
+    fn dim(&mut self) -> usize {
+        if self.rng.chance(85) { self.rng.pick(&self.dims) } else { self.rng.pick(&DIMS) }
+    }
+
+    /// A scalar operand; its value.
+    fn scalar(&mut self, name: &str) -> Literal {
+        let dtype = self.rng.pick(&DType::ALL);
+        let value = self.b.param(name, Type::Scalar(dtype), ParamKind::Scalar, line(2));
+        self.scope.push(value);
+        self.arrays.push(vec![]);
+        self.rng.literal(dtype, 12)
+    }
+
     /// Dimensions of 1 to 4, with not too many elements.
     fn shape(&mut self) -> Vec<usize> {
         loop {
             let rank = self.rng.pick(&[1, 2, 2, 2, 3, 4]);
-            let dims: Vec<usize> = (0..rank).map(|_| self.rng.pick(&DIMS)).collect();
+            let dims: Vec<usize> = (0..rank).map(|_| self.dim()).collect();
             if dims.iter().product::<usize>() <= WINDOW {
                 return dims;
             }
@@ -150,9 +177,8 @@ impl Generator {
     }
 
     /// A window on an array that its blocks need not divide, and the shape of the array.
-    fn window(&mut self, name: &str, output: bool) -> (Memory, Vec<usize>) {
-        let dtype = self.rng.pick(&DType::ALL);
-        let mut block: Vec<BlockDim> = self.shape().into_iter().map(BlockDim::Blocked).collect();
+    fn window(&mut self, name: &str, output: bool, dtype: DType, shape: &[usize]) -> (Memory, Vec<usize>) {
+        let mut block: Vec<BlockDim> = shape.iter().copied().map(BlockDim::Blocked).collect();
         while block.len() < 4 && self.rng.chance(15) {
             block.insert(self.rng.below(block.len() + 1), BlockDim::Squeezed);
         }
@@ -174,12 +200,12 @@ impl Generator {
         (Memory { value, dtype, shape: ty.shape(), writable: output, unwritten: output }, array)
     }
 
-    fn scratch(&mut self, name: &str) -> Memory {
+    fn scratch(&mut self, name: &str) {
         let dtype = self.rng.pick(&DType::ALL);
         let shape = Shape::new(&self.shape());
         let value = self.b.param(name, Type::Ref(Space::Vmem, dtype, shape), ParamKind::Scratch, line(5));
         self.arrays.push(vec![]);
-        Memory { value, dtype, shape, writable: true, unwritten: false }
+        self.memories.push(Memory { value, dtype, shape, writable: true, unwritten: false });
     }
 }
 

@@ -56,9 +56,9 @@ impl Rng {
         from[self.below(from.len())]
     }
 
-    /// An element of that type: mostly moderate, sometimes special.
-    pub fn literal(&mut self, dtype: DType) -> Literal {
-        let special = self.chance(12);
+    /// An element of that type: moderate or, in `percent` of 100, special.
+    pub fn literal(&mut self, dtype: DType, percent: usize) -> Literal {
+        let special = self.chance(percent);
         match dtype {
             DType::F32 if special => Literal::from_bits(dtype, self.pick(&FLOATS)),
             DType::Bf16 if special => Literal::from_bits(dtype, self.pick(&FLOATS) >> 16),

@@ -1,19 +1,19 @@
 //! Values of a wanted type, from those that are in scope.
 
-use super::body::Body;
-use super::line;
+use super::{Generator, line};
 use tpu_kernel::ir::{BinaryOp, DType, Literal, OpKind, Shape, Type, Value};
 
 /// Elements of a tile at most.
 const TILE: usize = 1200;
 
-impl Body {
+impl Generator {
     /// Adds an operation; its result is in scope from then on.
     pub(super) fn emit(&mut self, kind: OpKind, operands: &[Value]) -> Value {
         self.line += 1;
         let text = format!("{kind:?}");
         let value = self.b.value(kind, operands, line(self.line)).unwrap_or_else(|e| panic!("{text}: {e}"));
         self.scope.push(value);
+        self.used.extend(operands);
         value
     }
 
@@ -25,9 +25,13 @@ impl Body {
         self.emit(OpKind::Binary(op), &[a, b])
     }
 
-    /// A value in scope that fits, the later ones more often.
+    /// A value in scope that fits: often one that nothing uses yet, the later ones more often.
     pub(super) fn find(&mut self, fits: impl Fn(Type) -> bool) -> Option<Value> {
-        let fitting: Vec<Value> = self.scope.iter().copied().filter(|&v| fits(self.b.ty(v))).collect();
+        let mut fitting: Vec<Value> = self.scope.iter().copied().filter(|&v| fits(self.b.ty(v))).collect();
+        let unused: Vec<Value> = fitting.iter().copied().filter(|v| !self.used.contains(v)).collect();
+        if !unused.is_empty() && self.rng.chance(50) {
+            fitting = unused;
+        }
         let recent = &fitting[fitting.len().saturating_sub(6)..];
         match fitting.is_empty() {
             true => None,
@@ -52,7 +56,7 @@ impl Body {
         {
             return self.emit(OpKind::Cast(dtype), &[other]);
         }
-        let literal = self.rng.literal(dtype);
+        let literal = self.rng.literal(dtype, 12);
         self.constant(literal)
     }
 
