@@ -1,3 +1,5 @@
-//! What the tests share: the filetests' directives, their arrays and their bindings.
+//! What the tests share: executors and arrays, the filetests' directives, and the generator of random kernels.
 
+pub mod executors;
 pub mod filetest;
+pub mod generate;
