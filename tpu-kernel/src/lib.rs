@@ -10,5 +10,6 @@ mod error;
 pub mod exec;
 pub mod ir;
 pub mod launch;
+pub mod mosaic;
 
 pub use error::{BuildFault, Error};
