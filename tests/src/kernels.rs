@@ -6,6 +6,7 @@ use tpu_kernel::ir::{
     BinaryOp, BlockDim, Builder, CompareOp, DType, GridDim, Kernel, Literal, Loc, OpKind, ParamKind, Precision, ReduceOp, Region,
     Semantics, Shape, SizeExpr, SizeId, Space, Type, UnaryOp, Value, Window,
 };
+use tpu_kernel::launch::Binding;
 
 /// A builder that panics where an operation breaks a rule: these kernels are right.
 pub struct Writer {
@@ -387,4 +388,27 @@ pub fn attention_loop(bq: usize, bk: usize, tk: usize, d: usize) -> Kernel {
     let result = w.stretched(BinaryOp::Div, results[2], results[1]);
     w.store(o, result);
     w.finish()
+}
+
+/// A copy of the block with that index, of an array of four blocks.
+pub fn fixed_block(index: i32) -> Kernel {
+    let mut kernel = {
+        let mut w = Writer::new("fixed", "fixed.rs");
+        w.grid("i", SizeExpr::Const(4), Semantics::Arbitrary);
+        let dims = [(SizeExpr::Const(32), blocked(8)), (SizeExpr::Const(128), blocked(128))];
+        let x = w.input("x", DType::F32, &dims, &[None, None]);
+        let o = w.output("o", DType::F32, &dims, &[Some(0), None]);
+        let tile = w.load(x);
+        w.store(o, tile);
+        w.finish()
+    };
+    if let ParamKind::In(window) = &mut kernel.params[0].kind {
+        window.map.ops[0].kind = OpKind::Const(Literal::from(index));
+    }
+    kernel
+}
+
+/// What a launch of [`fixed_block`] binds, whatever its index.
+pub fn fixed_block_binding() -> Binding {
+    Binding { sizes: vec![], grid: vec![4], arrays: vec![vec![32, 128]; 2] }
 }

@@ -2,3 +2,4 @@
 
 pub mod kernels;
 pub mod libtpu;
+pub mod one_op;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use tpu_kernel::chips::Chip;
 use tpu_kernel::ir::{DType, Kernel};
-use tpu_kernel::launch::{Binding, Config, bind};
+use tpu_kernel::launch::{Allow, Binding, Config, bind};
 use tpu_kernel::mosaic;
-use tpu_tests::kernels;
 use tpu_tests::libtpu::{self, Verdict};
+use tpu_tests::{kernels, one_op};
 
 /// A kernel with its input shapes.
 fn cases() -> Vec<(&'static str, Kernel, DType, Vec<Vec<usize>>)> {
@@ -76,4 +76,50 @@ fn libtpu_accepts_the_kernels() {
             assert_eq!(verdict, Verdict::Accepted, "{name} on {}", chip.name);
         }
     }
+}
+
+/// Every operation on its own: what libtpu refuses is a fault of the printer.
+#[test]
+fn libtpu_accepts_every_operation() {
+    let Some(library) = compiler() else { return };
+    let cases = one_op::cases();
+    std::thread::scope(|scope| {
+        for chip in [&Chip::V5E, &Chip::V6E] {
+            let (cases, library) = (&cases, &library);
+            scope.spawn(move || {
+                let mut programs = vec![];
+                for case in cases {
+                    let config = Config { allow: vec![Allow::BlockShape], ..Config::default() };
+                    let binding = bind(&case.kernel, chip, &case.inputs, &config).expect(&case.name);
+                    programs.push(mosaic::stablehlo(&case.kernel, &binding, chip).expect(&case.name));
+                }
+                let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("operations");
+                let driver = Path::new(env!("CARGO_BIN_EXE_aot"));
+                let verdicts = libtpu::compile(driver, library, chip.name, &programs, &folder).expect("the compiler runs");
+                let refused: Vec<String> = cases
+                    .iter()
+                    .zip(&verdicts)
+                    .filter(|(_, verdict)| **verdict != Verdict::Accepted)
+                    .map(|(case, verdict)| format!("{}: {verdict:?}", case.name))
+                    .collect();
+                assert!(refused.is_empty(), "{} of {} on {}:\n{}", refused.len(), cases.len(), chip.name, refused.join("\n"));
+            });
+        }
+    });
+}
+
+/// The driver tells apart what compiles, what does not, and what kills the compiler.
+#[test]
+fn libtpu_can_refuse_and_die() {
+    let Some(library) = compiler() else { return };
+    let kernel = kernels::softmax(8, 128);
+    let binding = bound(&kernel, &Chip::V6E, DType::F32, &[vec![32, 128]]);
+    let good = mosaic::stablehlo(&kernel, &binding, &Chip::V6E).expect("a text");
+    let bad = good.replace("tpu_custom_call(", "no_such_call(");
+    // A block index past the array kills libtpu; `bind` would have refused it.
+    let past = mosaic::stablehlo(&kernels::fixed_block(100), &kernels::fixed_block_binding(), &Chip::V6E).expect("a text");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("verdicts");
+    let driver = Path::new(env!("CARGO_BIN_EXE_aot"));
+    let verdicts = libtpu::compile(driver, &library, "v6e", &[good.clone(), bad, past, good], &folder).expect("the compiler runs");
+    assert!(matches!(&verdicts[..], [Verdict::Accepted, Verdict::Refused(_), Verdict::Died, Verdict::Accepted]), "{verdicts:?}");
 }

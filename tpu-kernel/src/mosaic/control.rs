@@ -75,7 +75,8 @@ impl Function<'_> {
         let names = self.names(op.results.len());
         let types = list(self.types(&op.results));
         let arrow = if names.is_empty() { String::new() } else { format!(" -> ({types})") };
-        self.line(format!("{}scf.if {}{arrow} {{", Self::results(&names), self.name(op.operands[0])));
+        let condition = self.name(op.operands[0]);
+        self.line(format!("{}scf.if {condition}{arrow} {{", Self::results(&names)));
         self.body(yes, &[])?;
         if !no.ops.is_empty() || !no.yields.is_empty() {
             self.line("} else {");

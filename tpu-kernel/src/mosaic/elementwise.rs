@@ -77,7 +77,8 @@ impl Function<'_> {
                 BinaryOp::Xor | BinaryOp::Div | BinaryOp::Rem => "xori",
             };
             let (left, right) = if op == BinaryOp::Add { self.product_last(left, right, result) } else { (left, right) };
-            return self.emit(format!("arith.{mnemonic} {}, {} : {}", self.name(left), self.name(right), spelled(ty)));
+            let (a, b) = (self.name(left), self.name(right));
+            return self.emit(format!("arith.{mnemonic} {a}, {b} : {}", spelled(ty)));
         }
         let (left, right) = if op == BinaryOp::Add { self.product_last(left, right, result) } else { (left, right) };
         let (a, b) = (self.name(left), self.name(right));

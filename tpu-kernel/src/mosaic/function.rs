@@ -4,6 +4,7 @@
 //! values are numbered in order. Each line carries the user's place, which libtpu repeats in its errors.
 
 use super::{Unsupported, divisible};
+use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Literal, Loc, Op, OpKind, Region, Type, Value};
 use crate::launch::Binding;
 use std::collections::HashMap;
@@ -13,6 +14,7 @@ use std::fmt::Display;
 pub(super) struct Function<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) binding: &'a Binding,
+    pub(super) chip: &'a Chip,
     /// The names of the grid indices, which `program_id` reads.
     pub(super) grid: Vec<String>,
     names: HashMap<Value, String>,
@@ -22,6 +24,8 @@ pub(super) struct Function<'a> {
     zeros: HashMap<Value, u32>,
     /// How a sum hangs on a matrix product: see `elementwise`.
     pub(super) products: HashMap<Value, u8>,
+    /// The tile that a chain of reshapes started from.
+    pub(super) reshaped: HashMap<Value, Value>,
     constants: HashMap<String, String>,
     prologue: String,
     lines: String,
@@ -31,15 +35,17 @@ pub(super) struct Function<'a> {
 }
 
 impl<'a> Function<'a> {
-    pub(super) fn new(kernel: &'a Kernel, binding: &'a Binding, grid: Vec<String>) -> Function<'a> {
+    pub(super) fn new(kernel: &'a Kernel, binding: &'a Binding, chip: &'a Chip, grid: Vec<String>) -> Function<'a> {
         Function {
             kernel,
             binding,
+            chip,
             grid,
             names: HashMap::new(),
             literals: HashMap::new(),
             zeros: HashMap::new(),
             products: HashMap::new(),
+            reshaped: HashMap::new(),
             constants: HashMap::new(),
             prologue: String::new(),
             lines: String::new(),
@@ -58,8 +64,18 @@ impl<'a> Function<'a> {
         self.names.insert(value, name.into());
     }
 
-    pub(super) fn name(&self, value: Value) -> String {
-        self.names.get(&value).cloned().unwrap_or_else(|| format!("%undefined_{}", value.0))
+    /// The name of a value; of a constant, which is defined when it is first named.
+    pub(super) fn name(&mut self, value: Value) -> String {
+        match (self.names.get(&value), self.literals.get(&value)) {
+            (Some(name), _) => name.clone(),
+            (None, Some(&literal)) => {
+                let name = self.literal(literal, self.ty(value));
+                self.names.insert(value, name.clone());
+                name
+            }
+            // The verifier leaves no such value; libtpu refuses the text if it does.
+            (None, None) => format!("%undefined_{}", value.0),
+        }
     }
 
     pub(super) fn ty(&self, value: Value) -> Type {
@@ -129,9 +145,9 @@ impl<'a> Function<'a> {
     pub(super) fn literal(&mut self, literal: Literal, ty: Type) -> String {
         let element = element(ty, literal.dtype());
         let text = match ty {
-            Type::Tile(_, shape) => format!("dense<{}> : vector<{shape}x{element}>", number(literal)),
-            _ if literal.dtype() == DType::Bool => number(literal),
-            _ => format!("{} : {element}", number(literal)),
+            Type::Tile(_, shape) => format!("dense<{}> : vector<{shape}x{element}>", number(literal, element)),
+            _ if literal.dtype() == DType::Bool => number(literal, element),
+            _ => format!("{} : {element}", number(literal, element)),
         };
         self.constant(text)
     }
@@ -165,7 +181,7 @@ impl<'a> Function<'a> {
         let name = match &op.kind {
             OpKind::Const(literal) => {
                 self.literals.insert(result, *literal);
-                self.literal(*literal, Type::Scalar(literal.dtype()))
+                return Ok(());
             }
             OpKind::Iota { shape, axis } => self.iota(*shape, *axis),
             OpKind::Unary(unary) => self.unary(*unary, op.operands[0]),
@@ -180,6 +196,7 @@ impl<'a> Function<'a> {
             OpKind::Broadcast(shape) => {
                 if let Some(&literal) = self.literals.get(&op.operands[0]) {
                     self.literals.insert(result, literal);
+                    return Ok(());
                 }
                 self.broadcast(op.operands[0], *shape)
             }
@@ -190,15 +207,18 @@ impl<'a> Function<'a> {
                 self.products.insert(result, 2);
                 self.dot(op, *lhs_transposed, *rhs_transposed, *precision)?
             }
-            OpKind::Load(shape) => self.load(op, *shape),
+            OpKind::Load(shape) => self.load(op, *shape)?,
             OpKind::ProgramId(axis) => self.grid.get(*axis).cloned().ok_or_else(|| refuse(op, "the grid has no such dimension"))?,
             OpKind::NumPrograms(axis) => {
                 let extent = self.binding.grid.get(*axis).copied().unwrap_or(1);
-                self.number_of_launch(result, extent)
+                self.literals.insert(result, Literal::from(extent));
+                return Ok(());
             }
             OpKind::Size(size) => {
                 let size = self.binding.sizes.get(size.0 as usize).copied();
-                self.number_of_launch(result, size.ok_or_else(|| refuse(op, "the size has no value in this launch"))?)
+                let size = size.ok_or_else(|| refuse(op, "the size has no value in this launch"))?;
+                self.literals.insert(result, Literal::from(size));
+                return Ok(());
             }
             OpKind::If | OpKind::For | OpKind::While | OpKind::Store => return Ok(()),
         };
@@ -208,11 +228,6 @@ impl<'a> Function<'a> {
         }
         self.define(result, name);
         Ok(())
-    }
-
-    fn number_of_launch(&mut self, result: Value, n: i32) -> String {
-        self.literals.insert(result, Literal::from(n));
-        self.literal(Literal::from(n), Type::Scalar(DType::I32))
     }
 }
 
@@ -250,8 +265,8 @@ pub(super) fn stored(dtype: DType) -> &'static str {
     }
 }
 
-/// A literal's number: decimal where that is exact, else its bits.
-fn number(literal: Literal) -> String {
+/// A literal's number: decimal where that is exact, else its bits in the width of the element.
+fn number(literal: Literal, element: &str) -> String {
     let Some(value) = literal.as_f32() else { return literal.to_string() };
     let text = format!("{value:?}");
     // MLIR reads decimals as f64 and wants a point in them.
@@ -261,7 +276,8 @@ fn number(literal: Literal) -> String {
     };
     match text.parse::<f64>() {
         Ok(read) if value.is_finite() && (read as f32).to_bits() == value.to_bits() => text,
-        _ => format!("{:#010X}", value.to_bits()).replace("0X", "0x"),
+        _ if element == "bf16" => format!("0x{:04X}", value.to_bits() >> 16),
+        _ => format!("0x{:08X}", value.to_bits()),
     }
 }
 
@@ -280,9 +296,12 @@ mod tests {
             (f32::NEG_INFINITY, "0xFF800000"),
             (f32::NAN, "0x7FC00000"),
         ] {
-            assert_eq!(number(Literal::from(value)), text);
+            assert_eq!(number(Literal::from(value), "f32"), text);
         }
-        assert_eq!(number(Literal::from(i32::MIN)), "-2147483648");
-        assert_eq!(number(Literal::from(true)), "true");
+        let infinite = Literal::from_f64(DType::Bf16, f64::INFINITY);
+        assert_eq!(number(infinite, "bf16"), "0x7F80");
+        assert_eq!(number(infinite, "f32"), "0x7F800000");
+        assert_eq!(number(Literal::from(i32::MIN), "i32"), "-2147483648");
+        assert_eq!(number(Literal::from(true), "i1"), "true");
     }
 }

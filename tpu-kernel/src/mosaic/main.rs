@@ -12,11 +12,7 @@ use crate::launch::Binding;
 use std::collections::HashSet;
 
 /// The Mosaic text of a verified kernel for one binding.
-///
-/// The text is the same for every chip so far: libtpu decides what a chip has. The chip is an
-/// argument because the exceptions that are known belong to chips.
 pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Unsupported> {
-    let _ = chip;
     if binding.grid.contains(&0) {
         return Err(whole(kernel, "the grid has no step"));
     }
@@ -31,7 +27,7 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
     };
     let operands = operands(kernel, &mut names)?;
 
-    let mut main = Function::new(kernel, binding, grid.clone());
+    let mut main = Function::new(kernel, binding, chip, grid.clone());
     let mut args: Vec<String> = grid.iter().map(|name| format!("{name}: i32")).collect();
     for operand in &operands {
         args.push(format!("{}: {}", operand.name, operand.memory));
@@ -44,14 +40,14 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
     }
     main.ops(&kernel.body)?;
 
-    let mut text = format!("module {{\n  func.func @main({}) attributes {{\n", args.join(", "));
+    let mut text = format!("module {{\n  func.func @main(\n    {}\n  ) attributes {{\n", args.join(",\n    "));
     text.push_str(&attributes(kernel, binding, &operands));
     text.push_str("  } {\n");
     text.push_str(&main.finish());
     text.push_str("    return\n  }\n");
     for operand in &operands {
         if let Some(window) = operand.param.window() {
-            text.push_str(&index_map(kernel, binding, &grid, &operands, operand, window)?);
+            text.push_str(&index_map((kernel, binding, chip), &grid, &operands, operand, window)?);
         }
     }
     text.push_str("}\n");
@@ -143,14 +139,13 @@ fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> S
 }
 
 fn index_map(
-    kernel: &Kernel,
-    binding: &Binding,
+    (kernel, binding, chip): (&Kernel, &Binding, &Chip),
     grid: &[String],
     operands: &[Operand<'_>],
     operand: &Operand<'_>,
     window: &Window,
 ) -> Result<String, Unsupported> {
-    let mut function = Function::new(kernel, binding, grid.to_vec());
+    let mut function = Function::new(kernel, binding, chip, grid.to_vec());
     for (&arg, name) in window.map.args.iter().zip(grid) {
         function.define(arg, name.clone());
     }

@@ -5,7 +5,7 @@
 
 use super::Unsupported;
 use super::function::{Function, refuse, spelled};
-use crate::chips::LANES;
+use crate::chips::{Chip, LANES};
 use crate::ir::{DType, Literal, Op, ReduceOp, Shape, Type, Value};
 
 /// Rows that a reshape may be cut into.
@@ -45,9 +45,6 @@ impl Function<'_> {
         let want = Type::Tile(ty.dtype(), shape);
         if ty == want {
             return x;
-        }
-        if let Some(&literal) = self.literals.get(&operand) {
-            return self.literal(literal, want);
         }
         if ty == Type::Scalar(DType::Bf16) {
             let wide = want.with_dtype(DType::F32);
@@ -109,7 +106,12 @@ impl Function<'_> {
     }
 
     pub(super) fn reshape(&mut self, op: &Op, to: Shape) -> Result<String, Unsupported> {
-        let (x, ty) = (self.name(op.operands[0]), self.ty(op.operands[0]));
+        // The compiler merges casts of casts, also into one that it then refuses: start from the first.
+        let source = self.reshaped.get(&op.operands[0]).copied().unwrap_or(op.operands[0]);
+        if let Some(&result) = op.results.first() {
+            self.reshaped.insert(result, source);
+        }
+        let (x, ty) = (self.name(source), self.ty(source));
         let from = ty.shape();
         if from == to {
             return Ok(x);
@@ -134,7 +136,7 @@ impl Function<'_> {
     /// A reshape of 32-bit elements.
     fn recast(&mut self, op: &Op, x: &str, ty: Type, to: Shape) -> Result<String, Unsupported> {
         let from = ty.shape();
-        if castable(from, to) {
+        if castable(self.chip, from, to) {
             return Ok(self.shape_cast(x, ty, to));
         }
         let n = from.elements();
@@ -145,15 +147,11 @@ impl Function<'_> {
                 format!("the compiler cannot reshape [{from}] to [{to}], and in rows that are {rows} and {new_rows} pieces");
             return Err(refuse(op, reason));
         }
-        let line = if castable(from, row) {
-            self.shape_cast(x, ty, row)
-        } else {
-            let flat = Shape::new(&[rows, last(from)]);
-            let x = self.shape_cast(x, ty, flat);
-            self.pieces(&x, Type::Tile(ty.dtype(), flat), Shape::new(&[1, last(from)]), 0, 1)
-        };
+        let flat = Shape::new(&[rows, last(from)]);
+        let x = self.shape_cast(x, ty, flat);
+        let line = self.pieces(&x, Type::Tile(ty.dtype(), flat), Shape::new(&[1, last(from)]), 0, 1);
         let row = Type::Tile(ty.dtype(), row);
-        if castable(row.shape(), to) {
+        if castable(self.chip, row.shape(), to) {
             return Ok(self.shape_cast(&line, row, to));
         }
         let stacked = self.pieces(&line, row, Shape::new(&[1, last(to)]), 1, 0);
@@ -163,6 +161,9 @@ impl Function<'_> {
     /// A rank-2 tile cut into `piece`s along one axis, laid end to end along the other.
     fn pieces(&mut self, x: &str, ty: Type, piece: Shape, cut: usize, join: usize) -> String {
         let (size, count) = (piece.dim(cut), ty.shape().dim(cut) / piece.dim(cut));
+        if count == 1 {
+            return x.to_string();
+        }
         let part = Type::Tile(ty.dtype(), piece);
         let mut parts = vec![];
         for at in 0..count {
@@ -186,7 +187,12 @@ fn last(shape: Shape) -> usize {
 }
 
 /// Whether libtpu casts one shape to the other, for elements of 32 bits.
-fn castable(from: Shape, to: Shape) -> bool {
+fn castable(chip: &Chip, from: Shape, to: Shape) -> bool {
     let bare = |shape: Shape| shape.dims().iter().copied().filter(|&d| d != 1).collect::<Vec<_>>();
-    last(from) == last(to) || bare(from) == bare(to) || last(from).max(last(to)).is_multiple_of(LANES)
+    let column = |shape: Shape| last(shape) == 1;
+    if !chip.sublane_gather && column(from) != column(to) {
+        return false;
+    }
+    let (wide, narrow) = (last(from).max(last(to)), last(from).min(last(to)));
+    wide == narrow || bare(from) == bare(to) || (wide.is_multiple_of(LANES) && wide.is_multiple_of(narrow))
 }
