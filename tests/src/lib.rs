@@ -7,3 +7,8 @@ pub mod generate;
 pub mod kernels;
 pub mod libtpu;
 pub mod one_op;
+
+/// The snippets of the documents compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
