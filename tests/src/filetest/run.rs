@@ -14,6 +14,9 @@ use tpu_kernel::launch::Binding;
 
 const RUN: &str = "; run: ";
 
+/// Elements of an array, and steps of a grid.
+const LARGEST: usize = 1 << 16;
+
 type Executor = fn(&Kernel, &Binding, &mut Args<'_, '_>) -> Result<(), Error>;
 
 const EXECUTORS: [(&str, Executor); 2] = [("interpreter", interpret), ("cranelift", compile_and_run)];
@@ -46,10 +49,10 @@ pub(super) fn outcome(text: &str, kernel: &Kernel, canonical: &Kernel) -> Result
     if runs == 0 { Err("no `; run:` line".into()) } else { Ok(found) }
 }
 
-/// What executors disagree about in a kernel, launched as the `; run:` lines of the text say, where they fit it.
-pub(super) fn disagreement(text: &str, kernel: &Kernel, canonical: &Kernel) -> Option<String> {
+/// How many of the text's `; run:` lines fit a kernel; an error says what executors disagree about.
+pub(super) fn agreement(text: &str, kernel: &Kernel, canonical: &Kernel) -> Result<usize, String> {
     let launches = text.lines().filter_map(|line| Launch::new(kernel, given(line.strip_prefix(RUN.trim_end())?)).ok());
-    launches.filter_map(|launch| launch.result(kernel, canonical).err()).next()
+    launches.map(|launch| launch.result(kernel, canonical).map(|_| 1)).sum()
 }
 
 /// What stands before the arrow.
@@ -103,11 +106,19 @@ impl Launch {
             return Err(format!("the kernel has no input, scalar or size `{name}`"));
         }
         let size = |id: SizeId| sizes.get(id.0 as usize).copied().flatten().map(i64::from);
-        let eval = |expr: &SizeExpr| expr.eval(&size).map_err(|e| e.to_string());
-        let grid = kernel.grid.iter().map(|dim| Ok(eval(&dim.extent)? as i32)).collect::<Result<_, String>>()?;
+        let eval = |expr: &SizeExpr| match expr.eval(&size) {
+            Ok(n) => usize::try_from(n).map_err(|_| format!("a size of {n}")),
+            Err(e) => Err(e.to_string()),
+        };
+        let bounded = |sizes: Vec<usize>| match sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size)) {
+            Some(..=LARGEST) => Ok(sizes),
+            _ => Err(format!("{sizes:?} is larger than a filetest may be")),
+        };
+        let grid = bounded(kernel.grid.iter().map(|dim| eval(&dim.extent)).collect::<Result<_, _>>()?)?;
+        let grid = grid.into_iter().map(|n| n as i32).collect();
         let arrays = kernel.params.iter().map(|param| {
             let array = param.window().map_or(&[][..], |w| &w.array);
-            array.iter().map(|expr| Ok(eval(expr)? as usize)).collect::<Result<Vec<usize>, String>>()
+            bounded(array.iter().map(eval).collect::<Result<_, String>>()?)
         });
         let arrays = arrays.collect::<Result<_, _>>()?;
         let sizes = sizes.into_iter().flatten().collect();
