@@ -53,7 +53,7 @@ fn whole(shape: &[usize]) -> Vec<(SizeExpr, BlockDim)> {
 }
 
 /// A kernel that loads tiles, computes one from them and stores it.
-fn tiles(
+pub fn tiles(
     name: String,
     inputs: &[(DType, &[usize])],
     out: (DType, &[usize]),
