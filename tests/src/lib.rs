@@ -1,5 +1,9 @@
-//! What the tests share.
+//! What the tests share: executors and arrays, the filetests' directives, the generator of random
+//! kernels, and libtpu as a judge.
 
+pub mod executors;
+pub mod filetest;
+pub mod generate;
 pub mod idioms;
 pub mod kernels;
 pub mod libtpu;

@@ -1,1 +1,32 @@
-//! Placeholder.
+//! The attributes of the kernel language: `#[tpu_kernel]` and `#[tile_fn]`.
+//!
+//! The macro stages, it does not interpret: it reads the function (`parse`), makes its own model of
+//! it (`model`), checks the model (`check`) and expands it (`expand`) into a builder that records IR
+//! when it is called; `lower` rewrites the body's control flow. Every error is collected, names the
+//! user's token, and leaves a stub behind, so that one mistake is one error.
+
+mod carry;
+mod check;
+mod expand;
+mod lower;
+mod model;
+mod parse;
+mod size;
+
+use proc_macro::TokenStream;
+
+/// Turns a function into a TPU kernel. See the README for a first kernel.
+///
+/// `#[tpu_kernel(grid(i: m / BM, j: n / BN), semantics(parallel, arbitrary))]`: the grid's dimensions,
+/// slowest first, with their extents over named sizes and block sizes (`/` rounds up), and what the
+/// order of steps means (default `arbitrary`).
+#[proc_macro_attribute]
+pub fn tpu_kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    expand::kernel(attribute.into(), item.into()).into()
+}
+
+/// Lets a helper function over tiles use comparisons and dynamic `if`, `for` and `while` as a kernel does.
+#[proc_macro_attribute]
+pub fn tile_fn(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    expand::helper(attribute.into(), item.into()).into()
+}

@@ -5,11 +5,30 @@
 //! through the trait that a runtime implements.
 
 pub mod chips;
+pub mod cranelift;
 pub mod diagnose;
 mod error;
 pub mod exec;
+pub mod interpret;
 pub mod ir;
+pub mod lang;
 pub mod launch;
+pub mod math;
 pub mod mosaic;
+pub mod passes;
 
 pub use error::{BuildFault, Error};
+pub use half::bf16;
+pub use tpu_kernel_macros::{tile_fn, tpu_kernel};
+
+/// Everything that a file of kernels needs: `use tpu_kernel::prelude::*;`.
+pub mod prelude {
+    pub use crate::bf16;
+    pub use crate::ir::{DType, Precision};
+    pub use crate::lang::{
+        Axis, Bits, D, Dim, Element, Float, In, Lanes, Number, One, Out, Scalar, Shape, Sublanes, Tile, Vmem, choose, dot,
+        dot_with, iota, literal, num_programs, program_id, select, unroll,
+    };
+    pub use crate::launch::{Allow, Launchable};
+    pub use crate::{tile_fn, tpu_kernel};
+}

@@ -108,7 +108,7 @@ pub enum Rule {
         limit: u128,
     },
     /// V012
-    #[error("reads [{start}, {}) along axis {axis} of operand `{operand}`, which has {extent} elements there", .start + *.size as i64)]
+    #[error("accesses [{start}, {}) along axis {axis} of operand `{operand}`, which has {extent} elements there", .start + *.size as i64)]
     OutOfBounds {
         /// The operand's name.
         operand: String,
@@ -219,6 +219,20 @@ pub enum Rule {
     /// V028
     #[error("the output is never written: no path of the kernel stores to it")]
     NeverWritten,
+    /// V029
+    #[error("an array has rank 1 to {limit}, this one has {rank}")]
+    ArrayRank {
+        /// Its rank.
+        rank: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// V030
+    #[error("is nested deeper than {limit} levels")]
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
 }
 
 impl Rule {
@@ -253,6 +267,8 @@ impl Rule {
             Rule::DuplicateName { .. } => "V026",
             Rule::ParallelAfterArbitrary => "V027",
             Rule::NeverWritten => "V028",
+            Rule::ArrayRank { .. } => "V029",
+            Rule::TooDeep { .. } => "V030",
         }
     }
 }

@@ -5,6 +5,9 @@
 
 use super::{Loc, Region, SizeExpr, Type, Value};
 
+/// Regions inside the body, and operators inside a size expression, may nest this deep.
+pub const MAX_DEPTH: usize = 64;
+
 /// A kernel, built for one configuration (block sizes, element types, precision) and any array sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {

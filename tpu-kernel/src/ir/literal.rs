@@ -32,6 +32,32 @@ impl Literal {
         }
     }
 
+    /// Reads what [`Display`](fmt::Display) writes; any other decimal number of a float is rounded through f32. `None` for
+    /// text that is no literal of that type or does not fit it.
+    pub fn parse(dtype: DType, text: &str) -> Option<Literal> {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let decimal = digits.starts_with(|c: char| c.is_ascii_digit());
+        match dtype {
+            DType::Bool => text.parse().ok().map(|v: bool| Literal::from(v)),
+            DType::I32 => text.parse().ok().filter(|_| decimal).map(|v: i32| Literal::from(v)),
+            DType::F32 | DType::Bf16 => {
+                if let Some(hex) = text.strip_prefix("0x") {
+                    let bits = u32::from_str_radix(hex, 16).ok().filter(|_| !hex.starts_with('+'))?;
+                    return Some(Literal::from_bits(dtype, bits)).filter(|l| l.bits == bits);
+                }
+                match text {
+                    "nan" => Some(Literal::poison(dtype)),
+                    "inf" => Some(Literal::from_f64(dtype, f64::INFINITY)),
+                    "-inf" => Some(Literal::from_f64(dtype, f64::NEG_INFINITY)),
+                    _ => {
+                        let value: f32 = text.parse().ok().filter(|_| decimal)?;
+                        Some(Literal::from_f64(dtype, f64::from(value))).filter(|l| l.as_f32().is_some_and(f32::is_finite))
+                    }
+                }
+            }
+        }
+    }
+
     /// What memory outside an array, and memory never written, reads as: NaN, `i32::MIN`, true.
     pub const fn poison(dtype: DType) -> Literal {
         match dtype {

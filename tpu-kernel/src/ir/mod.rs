@@ -4,21 +4,26 @@
 //! nothing here knows the language above it or the executors below it.
 
 mod builder;
+pub mod eval;
 mod fault;
 mod infer;
 mod kernel;
 mod literal;
 mod loc;
 mod op;
+mod renumber;
 mod size;
+pub mod table;
+mod text;
 mod types;
 
 pub use builder::Builder;
 pub use fault::{Fault, Rule};
 pub use infer::{MAX_VALUE_BYTES, infer, tile};
-pub use kernel::{BlockDim, GridDim, Kernel, Param, ParamKind, Semantics, Window};
+pub use kernel::{BlockDim, GridDim, Kernel, MAX_DEPTH, Param, ParamKind, Semantics, Window};
 pub use literal::Literal;
 pub use loc::Loc;
 pub use op::{BinaryOp, CompareOp, Op, OpKind, Precision, ReduceOp, Region, UnaryOp, Value};
 pub use size::{SizeExpr, SizeFault, SizeId};
+pub use text::{ParseError, parse, parse_named};
 pub use types::{DType, MAX_RANK, Shape, Space, Type};

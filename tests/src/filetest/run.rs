@@ -1,0 +1,162 @@
+//! `; run:` lines.
+//!
+//! `; run: x=[1, 2] scale=2.0 m=2 -> o=[2, 4]`: inputs, scalars and sizes by name; a size that is a whole dimension
+//! of an input need not be given. After the arrow the outputs by name, or `error R001 at 12:5: message`.
+//! Executors must agree on the text of the result.
+
+use super::array::Array;
+use std::collections::HashMap;
+use tpu_kernel::Error;
+use tpu_kernel::cranelift::Executable;
+use tpu_kernel::exec::{Args, ArrayMut, ArrayRef};
+use tpu_kernel::ir::{Kernel, Literal, ParamKind, SizeExpr, SizeId};
+use tpu_kernel::launch::Binding;
+
+const RUN: &str = "; run: ";
+
+type Executor = fn(&Kernel, &Binding, &mut Args<'_, '_>) -> Result<(), Error>;
+
+const EXECUTORS: [(&str, Executor); 2] = [("interpreter", interpret), ("cranelift", compile_and_run)];
+
+/// The oracle.
+fn interpret(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), Error> {
+    tpu_kernel::interpret::run(kernel, binding, args).map_err(Error::from)
+}
+
+fn compile_and_run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), Error> {
+    Executable::compile(kernel)?.run(binding, args).map_err(Error::from)
+}
+
+/// The file with the results that the executors give.
+pub(super) fn outcome(text: &str, kernel: &Kernel, canonical: &Kernel) -> Result<String, String> {
+    let mut found = String::new();
+    let mut runs = 0;
+    for line in text.split_inclusive('\n') {
+        let Some(run) = line.strip_prefix(RUN.trim_end()) else {
+            found.push_str(line);
+            continue;
+        };
+        runs += 1;
+        let given = given(run);
+        let launch = Launch::new(kernel, given)?;
+        let result = launch.result(kernel, canonical).map_err(|e| format!("{given}\n{e}"))?;
+        let space = if given.is_empty() { "" } else { " " };
+        found.push_str(&format!("{RUN}{given}{space}-> {result}\n"));
+    }
+    if runs == 0 { Err("no `; run:` line".into()) } else { Ok(found) }
+}
+
+/// What executors disagree about in a kernel, launched as the `; run:` lines of the text say, where they fit it.
+pub(super) fn disagreement(text: &str, kernel: &Kernel, canonical: &Kernel) -> Option<String> {
+    let launches = text.lines().filter_map(|line| Launch::new(kernel, given(line.strip_prefix(RUN.trim_end())?)).ok());
+    launches.filter_map(|launch| launch.result(kernel, canonical).err()).next()
+}
+
+/// What stands before the arrow.
+fn given(run: &str) -> &str {
+    run.split("-> ").next().unwrap_or(run).trim()
+}
+
+struct Launch {
+    inputs: Vec<Array>,
+    scalars: Vec<Literal>,
+    binding: Binding,
+}
+
+impl Launch {
+    fn new(kernel: &Kernel, given: &str) -> Result<Launch, String> {
+        let mut values: HashMap<&str, &str> = HashMap::new();
+        for pair in pairs(given) {
+            let (name, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` is not `name=value`"))?;
+            values.insert(name.trim(), value.trim());
+        }
+        let mut take = |name: &str| values.remove(name).ok_or_else(|| format!("`{name}` is not given"));
+        let (mut inputs, mut scalars) = (vec![], vec![]);
+        let mut sizes: Vec<Option<i32>> = vec![None; kernel.sizes.len()];
+        for param in &kernel.params {
+            match &param.kind {
+                ParamKind::In(window) => {
+                    let array = Array::parse(param.ty.dtype(), take(&param.name)?)?;
+                    for (expr, &dim) in window.array.iter().zip(&array.shape) {
+                        if let SizeExpr::Size(id) = expr {
+                            sizes[id.0 as usize] = i32::try_from(dim).ok();
+                        }
+                    }
+                    inputs.push(array);
+                }
+                ParamKind::Scalar => {
+                    let text = take(&param.name)?;
+                    let literal = Literal::parse(param.ty.dtype(), text);
+                    scalars.push(literal.ok_or_else(|| format!("`{text}` is not a literal of {}", param.ty))?);
+                }
+                ParamKind::Out(_) | ParamKind::Scratch => {}
+            }
+        }
+        for (name, size) in kernel.sizes.iter().zip(&mut sizes) {
+            match take(name) {
+                Ok(text) => *size = text.parse().ok(),
+                Err(missing) if size.is_none() => return Err(missing),
+                Err(_) => {}
+            }
+        }
+        if let Some(name) = values.keys().next() {
+            return Err(format!("the kernel has no input, scalar or size `{name}`"));
+        }
+        let size = |id: SizeId| sizes.get(id.0 as usize).copied().flatten().map(i64::from);
+        let eval = |expr: &SizeExpr| expr.eval(&size).map_err(|e| e.to_string());
+        let grid = kernel.grid.iter().map(|dim| Ok(eval(&dim.extent)? as i32)).collect::<Result<_, String>>()?;
+        let arrays = kernel.params.iter().map(|param| {
+            let array = param.window().map_or(&[][..], |w| &w.array);
+            array.iter().map(|expr| Ok(eval(expr)? as usize)).collect::<Result<Vec<usize>, String>>()
+        });
+        let arrays = arrays.collect::<Result<_, _>>()?;
+        let sizes = sizes.into_iter().flatten().collect();
+        Ok(Launch { inputs, scalars, binding: Binding { sizes, grid, arrays } })
+    }
+
+    /// The result on which all executors agree, or what they disagree about.
+    fn result(&self, kernel: &Kernel, canonical: &Kernel) -> Result<String, String> {
+        let result = self.run(interpret, kernel);
+        for (name, executor) in EXECUTORS {
+            for (form, kernel) in [("as written", kernel), ("canonicalised", canonical)] {
+                let other = self.run(executor, kernel);
+                if other != result {
+                    return Err(format!("interpreter: {result}\n{name}, {form}: {other}\n{kernel}"));
+                }
+            }
+        }
+        Ok(result)
+    }
+
+    /// The outputs, or the error, as text.
+    fn run(&self, executor: Executor, kernel: &Kernel) -> String {
+        let inputs: Vec<ArrayRef<'_>> =
+            self.inputs.iter().map(|a| ArrayRef { dtype: a.dtype, shape: &a.shape, bytes: &a.bytes }).collect();
+        let mut outputs: Vec<(&str, Array)> =
+            kernel.outputs().map(|(i, p)| (p.name.as_str(), Array::zeros(p.ty.dtype(), &self.binding.arrays[i]))).collect();
+        let mut views: Vec<ArrayMut<'_>> =
+            outputs.iter_mut().map(|(_, a)| ArrayMut { dtype: a.dtype, shape: &a.shape, bytes: &mut a.bytes }).collect();
+        let mut args = Args { inputs: &inputs, outputs: &mut views, scalars: &self.scalars };
+        match executor(kernel, &self.binding, &mut args) {
+            Ok(()) => outputs.iter().map(|(name, a)| format!("{name}={}", a.text())).collect::<Vec<_>>().join(" "),
+            Err(e) => {
+                let loc = match &e {
+                    Error::Run(e) => e.loc(),
+                    _ => None,
+                };
+                let at = loc.map_or(String::new(), |loc| format!(" at {}:{}", loc.line, loc.column));
+                format!("error {}{at}: {e}", e.code())
+            }
+        }
+    }
+}
+
+/// Splits at spaces outside brackets.
+fn pairs(text: &str) -> Vec<&str> {
+    let mut depth = 0;
+    let outside = |c: char| {
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        c == ' ' && depth == 0
+    };
+    text.split(outside).filter(|pair| !pair.is_empty()).collect()
+}

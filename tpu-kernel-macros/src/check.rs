@@ -1,0 +1,206 @@
+//! The rules of a kernel's signature that rustc cannot know.
+
+use crate::model::{Errors, Kernel, Param, Role};
+use proc_macro2::Ident;
+use std::collections::HashMap;
+use syn::visit::Visit;
+use syn::{Expr, GenericArgument, ItemFn, PathArguments, ReturnType, Type};
+
+/// The highest rank of an array.
+const MAX_RANK: usize = 4;
+
+/// Methods that every launch has.
+const METHODS: [&str; 8] = ["launch", "precision", "allow", "config", "name", "path", "stage", "clone"];
+
+/// What a kernel's function may not be, whatever its body.
+pub(crate) fn function(item: &ItemFn, errors: &mut Errors) {
+    let sig = &item.sig;
+    if let Some(token) = &sig.asyncness {
+        errors.over(token, "a kernel is not `async`: it is staged once and then runs on the device");
+    }
+    if let Some(token) = &sig.constness {
+        errors.over(token, "a kernel is not `const`: it is staged when it is launched");
+    }
+    if let Some(token) = &sig.abi {
+        errors.over(token, "a kernel has no ABI: it is called through `.launch(…)`");
+    }
+    if let Some(token) = &sig.variadic {
+        errors.over(token, "a kernel has a fixed list of operands");
+    }
+    if let ReturnType::Type(_, ty) = &sig.output
+        && !matches!(&**ty, Type::Tuple(unit) if unit.elems.is_empty())
+    {
+        errors.over(ty, "a kernel returns nothing: write results to an operand `o: Out<T, S>`");
+    }
+}
+
+/// The rules of the model.
+pub(crate) fn kernel(kernel: &Kernel, errors: &mut Errors) {
+    // What could not be read is reported already; rules over the rest would report it twice.
+    let complete = errors.is_empty();
+    for dim in &kernel.grid {
+        crate::size::check(&dim.extent, errors);
+        if dim.name == "squeeze" {
+            errors.at(dim.name.span(), "`squeeze` marks a dimension in a block's index; name the grid dimension otherwise");
+        }
+    }
+    if let Some(late) = kernel.grid.iter().skip_while(|d| d.parallel).find(|d| d.parallel) {
+        let message = format!("`{}` is parallel after an arbitrary dimension: parallel dimensions come first", late.name);
+        errors.at(late.name.span(), message);
+    }
+    kernel.params.iter().for_each(|param| operand(kernel, param, errors));
+    if !complete {
+        return;
+    }
+    names(kernel, errors);
+    sizes(kernel, errors);
+    if !kernel.params.iter().any(|p| matches!(p.role, Role::Out(_))) {
+        errors.at(kernel.name.span(), "a kernel writes at least one output: add an operand `#[block(…)] o: Out<T, S>`");
+    }
+}
+
+fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
+    element(kernel, &param.element, errors);
+    let Some(window) = param.window() else { return };
+    for expr in &window.array {
+        crate::size::check(expr, errors);
+    }
+    if window.array.len() != window.at.len() {
+        let message = format!(
+            "the array has {} dimensions, the block's index {}: one index for each dimension",
+            window.array.len(),
+            window.at.len()
+        );
+        errors.at(window.span, message);
+        return;
+    }
+    if window.array.is_empty() || window.array.len() > MAX_RANK {
+        errors.at(window.span, format!("an array has 1 to {MAX_RANK} dimensions, this one {}", window.array.len()));
+        return;
+    }
+    let kept = window.at.iter().filter(|(squeezed, _)| !squeezed).count();
+    if let Some(rank) = written_rank(&param.ty)
+        && rank != kept
+    {
+        let message = format!(
+            "the block of `{}` has {rank} dimensions, but its array has {kept} that are not squeezed: one block size for each",
+            param.name
+        );
+        errors.over(&param.ty, message);
+    }
+    for (_, index) in &window.at {
+        let mut memory = Memory { kernel, errors };
+        memory.visit_expr(index);
+    }
+}
+
+/// The number of dimensions in the type, where it is written as a tuple.
+fn written_rank(ty: &Type) -> Option<usize> {
+    let Type::Path(path) = ty else { return None };
+    let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else { return None };
+    match arguments.args.iter().nth(1)? {
+        GenericArgument::Type(Type::Tuple(tuple)) => Some(tuple.elems.len()),
+        _ => None,
+    }
+}
+
+/// The element type of an operand as an identifier, where it is a plain one.
+pub(crate) fn element_name(ty: &Type) -> Option<&Ident> {
+    match ty {
+        Type::Path(path) => path.path.segments.last().map(|s| &s.ident),
+        _ => None,
+    }
+}
+
+fn element(kernel: &Kernel, ty: &Type, errors: &mut Errors) {
+    let name = element_name(ty);
+    let param = name.is_some_and(|n| kernel.elements.iter().any(|(e, _)| e == n));
+    let fixed = name.is_some_and(|n| ["f32", "bf16", "i32", "bool"].iter().any(|e| n == e));
+    if name.is_some_and(|n| kernel.blocks.contains(n)) {
+        errors.over(ty, "this is a block size; the element type comes first: `In<f32, (BM, BN)>`");
+    } else if !param && !fixed {
+        errors.over(ty, "an element type is `f32`, `bf16`, `i32`, `bool` or a type parameter `T: Float`");
+    }
+}
+
+/// Finds operands in an index map.
+struct Memory<'a> {
+    kernel: &'a Kernel,
+    errors: &'a mut Errors,
+}
+
+impl<'e> Visit<'e> for Memory<'_> {
+    fn visit_expr_path(&mut self, path: &'e syn::ExprPath) {
+        if let Some(name) = path.path.get_ident()
+            && self.kernel.params.iter().any(|p| p.name == *name)
+        {
+            let message = format!("an index map computes with grid indices and sizes; `{name}` is an operand");
+            self.errors.at(name.span(), message);
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &'e Expr) {
+        match expr {
+            Expr::If(_) | Expr::While(_) | Expr::ForLoop(_) | Expr::Loop(_) | Expr::Block(_) | Expr::Closure(_) => {
+                self.errors
+                    .over(expr, "an index map is an expression of grid indices and sizes; use `choose(c, a, b)` for a condition");
+            }
+            _ => syn::visit::visit_expr(self, expr),
+        }
+    }
+}
+
+/// One name, one meaning: operands, sizes, grid indices, type parameters, methods of a launch.
+fn names(kernel: &Kernel, errors: &mut Errors) {
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    let operands = kernel.params.iter().map(|p| (&p.name, "an operand"));
+    let grid = kernel.grid.iter().map(|g| (&g.name, "a grid index"));
+    for (name, what) in operands.chain(grid) {
+        if let Some(other) = seen.insert(name.to_string(), what) {
+            errors.at(name.span(), format!("`{name}` is {other} already; give each its own name"));
+        }
+    }
+    for size in kernel.sizes() {
+        if let Some(other) = seen.get(&size.to_string()) {
+            errors.at(
+                size.span(),
+                format!("the size `{size}` has the name of {}; give each its own name", other.trim_start_matches("an ")),
+            );
+        }
+    }
+    let mut methods: HashMap<String, String> =
+        METHODS.iter().map(|m| (m.to_string(), format!("the method `{m}` of every launch"))).collect();
+    let params = kernel.blocks.iter().chain(kernel.elements.iter().map(|(e, _)| e));
+    for param in params {
+        let method = param.to_string().to_lowercase();
+        if let Some(other) = methods.insert(method.clone(), format!("`{param}`")) {
+            errors.at(param.span(), format!("`{param}` would be set by `.{method}(…)`, which is taken by {other}"));
+        }
+    }
+    for size in free_sizes(kernel) {
+        if let Some(other) = methods.insert(size.to_string(), format!("`{size}`")) {
+            errors.at(size.span(), format!("the size `{size}` would be set by `.{size}(…)`, which is taken by {other}"));
+        }
+    }
+}
+
+/// Sizes that no input binds: set on the launch.
+pub(crate) fn free_sizes(kernel: &Kernel) -> Vec<Ident> {
+    let bound = kernel.bound_sizes();
+    kernel.sizes().into_iter().filter(|s| !bound.contains(s)).collect()
+}
+
+/// A size that only the grid names is a mistake more often than a wish.
+fn sizes(kernel: &Kernel, errors: &mut Errors) {
+    let mut in_arrays: Vec<Ident> = vec![];
+    for expr in kernel.params.iter().filter_map(Param::window).flat_map(|w| &w.array) {
+        crate::size::names(expr, &kernel.blocks, &mut |name| in_arrays.push(name.clone()));
+    }
+    for dim in &kernel.grid {
+        crate::size::names(&dim.extent, &kernel.blocks, &mut |name| {
+            if !in_arrays.contains(name) {
+                errors.at(name.span(), format!("no operand's array has a size `{name}`"));
+            }
+        });
+    }
+}

@@ -1,0 +1,361 @@
+//! The code that a kernel becomes: a launch type with its methods, and the staging function.
+
+use crate::check::{self, element_name};
+use crate::lower::Lower;
+use crate::model::{Errors, Kernel, Param, Role, Window};
+use crate::{parse, size};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use std::collections::HashMap;
+use syn::spanned::Spanned;
+use syn::{Block, Expr, FnArg, GenericParam, ItemFn, Pat, Type, TypeParamBound};
+
+/// Lints that generated code would raise in the user's name.
+fn allows() -> TokenStream {
+    quote! {
+        #[allow(unused_mut, unused_assignments, unreachable_code, unused_braces, unused_parens, clippy::all)]
+    }
+}
+
+/// Expands `#[tpu_kernel]`.
+pub(crate) fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let item: ItemFn = match syn::parse2(item) {
+        Ok(item) => item,
+        Err(error) => {
+            return syn::Error::new(error.span(), format!("`#[tpu_kernel]` goes on a function: {error}")).into_compile_error();
+        }
+    };
+    let mut errors = Errors::default();
+    check::function(&item, &mut errors);
+    let mut model = parse::kernel(attribute, item, &mut errors);
+    check::kernel(&model, &mut errors);
+    if errors.is_empty() {
+        lower_body(&mut model, &mut errors);
+    }
+    if !errors.is_empty() {
+        // A stub with the same methods: whoever launches the kernel gets no second error.
+        model.body = Block { brace_token: Default::default(), stmts: vec![] };
+        let stub = launch_type(&model, &quote!({ ::std::unreachable!() }));
+        let errors = errors.into_tokens();
+        return quote!(#errors #stub);
+    }
+    let stage = stage(&model);
+    launch_type(&model, &stage)
+}
+
+fn lower_body(model: &mut Kernel, errors: &mut Errors) {
+    let grid: Vec<Ident> = model.grid.iter().map(|g| g.name.clone()).collect();
+    // Memory carries nothing: an operand is in scope, but not as a variable that changes.
+    let params = model.params.iter().map(|p| (p.name.to_string(), p.mutable.is_some() && matches!(p.role, Role::Scalar)));
+    let scopes = vec![params.collect::<HashMap<_, _>>()];
+    let mut lower = Lower { blocks: &model.blocks, grid: &grid, errors, scopes, loops: vec![], returns: false };
+    lower.body(&mut model.body);
+    for param in &mut model.params {
+        let (Role::In(window) | Role::Out(window)) = &mut param.role else { continue };
+        for (_, index) in &mut window.at {
+            syn::visit_mut::VisitMut::visit_expr_mut(&mut lower, index);
+        }
+    }
+}
+
+/// The type with the configuration, its methods, and the function that makes it.
+fn launch_type(model: &Kernel, stage: &TokenStream) -> TokenStream {
+    let Kernel { visibility, name, attributes, .. } = model;
+    let text = name.to_string();
+    let about = format!("A launch of the kernel [`{name}`]({name}()): choose block sizes, then call `launch`.");
+    let setters = setters(model);
+    let launch = launch(model);
+    quote! {
+        #(#attributes)*
+        #[allow(dead_code)]
+        #visibility fn #name() -> #name {
+            #name { config: ::std::default::Default::default() }
+        }
+
+        #[doc = #about]
+        #[allow(non_camel_case_types)]
+        #[derive(Clone, Debug)]
+        #visibility struct #name {
+            config: ::tpu_kernel::launch::Config,
+        }
+
+        #[allow(dead_code, clippy::too_many_arguments)]
+        impl #name {
+            #setters
+            /// The precision of every `dot` that does not name its own.
+            pub fn precision(mut self, precision: ::tpu_kernel::ir::Precision) -> Self {
+                self.config.precision = precision;
+                self
+            }
+
+            /// Lets the launch break a hardware rule.
+            pub fn allow(mut self, rule: ::tpu_kernel::launch::Allow) -> Self {
+                if !self.config.allow.contains(&rule) {
+                    self.config.allow.push(rule);
+                }
+                self
+            }
+
+            #launch
+        }
+
+        impl ::tpu_kernel::launch::Launchable for #name {
+            fn name(&self) -> &'static str {
+                #text
+            }
+
+            fn path(&self) -> &'static str {
+                ::std::concat!(::std::module_path!(), "::", #text)
+            }
+
+            fn config(&self) -> &::tpu_kernel::launch::Config {
+                &self.config
+            }
+
+            #[allow(unused_variables)]
+            fn stage(
+                &self,
+                inputs: &[::tpu_kernel::ir::DType],
+            ) -> ::std::result::Result<::tpu_kernel::ir::Kernel, ::tpu_kernel::Error> #stage
+        }
+    }
+}
+
+/// `.bm(256)`, `.t(DType::F32)`, `.n(100)`.
+fn setters(model: &Kernel) -> TokenStream {
+    let setter = |name: &Ident, field: &str, ty: TokenStream, about: String| {
+        let method = format_ident!("{}", name.to_string().to_lowercase(), span = name.span());
+        let (text, field) = (name.to_string(), format_ident!("{field}"));
+        quote! {
+            #[doc = #about]
+            pub fn #method(mut self, value: #ty) -> Self {
+                ::tpu_kernel::lang::expanded::set(&mut self.config.#field, #text, value);
+                self
+            }
+        }
+    };
+    let blocks = model.blocks.iter().map(|b| setter(b, "blocks", quote!(usize), format!("Sets the block size `{b}`.")));
+    let dtype = quote!(::tpu_kernel::ir::DType);
+    let elements = model
+        .elements
+        .iter()
+        .map(|(e, _)| setter(e, "elements", dtype.clone(), format!("Sets the element type `{e}`, where no input binds it.")));
+    let free = check::free_sizes(model);
+    let sizes = free.iter().map(|s| setter(s, "sizes", quote!(usize), format!("Sets the array size `{s}`, which no input binds.")));
+    blocks.chain(elements).chain(sizes).collect()
+}
+
+/// `launch(&target, &x, &w)` with a parameter for each input and scalar.
+fn launch(model: &Kernel) -> TokenStream {
+    let tensors = Ident::new("R", Span::mixed_site());
+    let target = Ident::new("target", Span::mixed_site());
+    let arguments: Vec<&Param> = model.params.iter().filter(|p| p.is_argument()).collect();
+    let params = arguments.iter().map(|p| {
+        let name = &p.name;
+        let ty = match &p.role {
+            Role::Scalar => match element_name(&p.element).filter(|e| !model.elements.iter().any(|(t, _)| t == *e)) {
+                Some(element) if element == "bf16" => quote!(::tpu_kernel::bf16),
+                Some(element) => element.to_token_stream(),
+                None => quote!(impl ::std::convert::Into<::tpu_kernel::ir::Literal>),
+            },
+            _ => quote!(&#tensors::Tensor),
+        };
+        quote!(#name: #ty)
+    });
+    let values = arguments.iter().map(|p| {
+        let name = &p.name;
+        match &p.role {
+            Role::Scalar => quote!(::tpu_kernel::launch::Arg::Scalar(::std::convert::Into::into(#name))),
+            _ => quote!(::tpu_kernel::launch::Arg::Array(#name)),
+        }
+    });
+    let outputs = model.params.iter().filter(|p| matches!(p.role, Role::Out(_))).count().max(1);
+    let output = quote!(#tensors::Tensor);
+    let (result, take) = if outputs == 1 {
+        (output, quote!(next()))
+    } else {
+        let (types, takes) = (vec![output; outputs], vec![quote!(next()); outputs]);
+        (quote!((#(#types),*)), quote!((#(#takes),*)))
+    };
+    quote! {
+        /// Runs the kernel on `target` and returns its outputs, in the order of the parameters.
+        ///
+        /// # Errors
+        /// Whatever the target reports: a launch that may not run, a kernel that cannot be built, a fault while it runs.
+        pub fn launch<#tensors: ::tpu_kernel::launch::Target>(
+            &self,
+            #target: &#tensors,
+            #(#params),*
+        ) -> ::std::result::Result<#result, #tensors::Error> {
+            let outputs = ::tpu_kernel::launch::Target::launch(#target, self, &[#(#values),*])?;
+            let mut outputs = ::std::iter::IntoIterator::into_iter(outputs);
+            let mut next = || ::std::iter::Iterator::next(&mut outputs).expect("a target returns a tensor for each output");
+            ::std::result::Result::Ok(#take)
+        }
+    }
+}
+
+/// The body of `Launchable::stage`: the signature, and the generic function that declares and records.
+fn stage(model: &Kernel) -> TokenStream {
+    let Kernel { name, blocks, elements, params, body, .. } = model;
+    let text = name.to_string();
+    let block_names = blocks.iter().map(Ident::to_string);
+    let element_rows = elements.iter().map(|(e, class)| {
+        let e = e.to_string();
+        quote!((#e, ::tpu_kernel::lang::expanded::Class::#class))
+    });
+    let inputs = params.iter().filter(|p| matches!(p.role, Role::In(_))).map(|p| {
+        let (name, elem) = (p.name.to_string(), elem(model, &p.element));
+        quote!((#name, #elem))
+    });
+    let sizes = model.sizes();
+    let size_names = sizes.iter().map(Ident::to_string);
+    let bounds = elements.iter().map(|(e, class)| quote!(#e: ::tpu_kernel::lang::#class));
+    let grid = model.grid.iter().map(|g| {
+        let (text, extent) = (g.name.to_string(), size::expand(&g.extent, blocks));
+        let semantics = if g.parallel { quote!(Parallel) } else { quote!(Arbitrary) };
+        quote_spanned!(g.name.span()=> ::tpu_kernel::lang::expanded::grid(#text, #extent, ::tpu_kernel::ir::Semantics::#semantics);)
+    });
+    let operands = params.iter().map(|p| operand(model, p));
+    // Every size and index is there for the body to name; most bodies name few.
+    let size_lets = sizes.iter().map(|s| {
+        let text = s.to_string();
+        quote!(#[allow(unused_variables)] let #s = ::tpu_kernel::lang::expanded::size(#text);)
+    });
+    let index_lets = model.grid.iter().enumerate().map(|(axis, g)| {
+        let name = &g.name;
+        quote!(#[allow(unused_variables)] let #name = ::tpu_kernel::lang::program_id(#axis);)
+    });
+    let symbols: Vec<TokenStream> = (0..blocks.len()).map(|i| quote!(::tpu_kernel::lang::Sym<#i>)).collect();
+    let types = elements.iter().map(|(e, _)| e.to_token_stream()).chain(symbols);
+    let types: Vec<TokenStream> = types.collect();
+    let call = if types.is_empty() { quote!(record()) } else { quote!(record::<#(#types),*>()) };
+    let dispatch =
+        elements.iter().enumerate().rev().fold(call, |inner, (i, (e, class))| {
+            quote!(::tpu_kernel::lang::expanded::with_element!(#class, elements[#i], #e, #inner))
+        });
+    let allows = allows();
+    let here = name.span();
+    let place = quote_spanned!(here=> ::tpu_kernel::ir::Loc::caller());
+    quote! {{
+        const SIGNATURE: ::tpu_kernel::lang::expanded::Signature = ::tpu_kernel::lang::expanded::Signature {
+            name: #text,
+            blocks: &[#(#block_names),*],
+            elements: &[#(#element_rows),*],
+            inputs: &[#(#inputs),*],
+            sizes: &[#(#size_names),*],
+        };
+        #allows
+        #[allow(non_snake_case)]
+        fn record<#(#bounds,)* #(#blocks: ::tpu_kernel::lang::Dim),*>() {
+            #(#grid)*
+            #(#operands)*
+            #(#size_lets)*
+            #(#index_lets)*
+            #body
+        }
+        ::tpu_kernel::lang::expanded::stage(&SIGNATURE, &self.config, inputs, #place, |elements| #dispatch)
+    }}
+}
+
+fn elem(model: &Kernel, ty: &Type) -> TokenStream {
+    let name = element_name(ty);
+    if let Some(at) = model.elements.iter().position(|(e, _)| Some(e) == name) {
+        return quote!(::tpu_kernel::lang::expanded::Elem::Param(#at));
+    }
+    quote!(::tpu_kernel::lang::expanded::Elem::Fixed(<#ty as ::tpu_kernel::lang::Element>::DTYPE))
+}
+
+/// `let x: In<T, S> = input("x", …);`
+fn operand(model: &Kernel, param: &Param) -> TokenStream {
+    let Param { name, mutable, ty, .. } = param;
+    let text = name.to_string();
+    let span = name.span();
+    let value = match &param.role {
+        Role::In(w) => window(model, param, w, &Ident::new("input", span)),
+        Role::Out(w) => window(model, param, w, &Ident::new("output", span)),
+        Role::Scratch => quote_spanned!(span=> ::tpu_kernel::lang::expanded::scratch(#text)),
+        Role::Scalar => quote_spanned!(span=> ::tpu_kernel::lang::expanded::scalar(#text)),
+    };
+    quote!(let #mutable #name: #ty = #value;)
+}
+
+fn window(model: &Kernel, param: &Param, window: &Window, declare: &Ident) -> TokenStream {
+    let text = param.name.to_string();
+    let array = window.array.iter().map(|e| size::expand(e, &model.blocks));
+    let squeezed = window.at.iter().map(|(squeezed, _)| squeezed);
+    let indices = window.at.iter().map(|(_, e)| quote_spanned!(e.span()=> ::tpu_kernel::lang::expanded::index(#e)));
+    let args: Vec<Ident> = model.grid.iter().map(|g| g.name.clone()).collect();
+    let axes = 0..args.len();
+    let sizes = model.sizes().into_iter().filter(|s| window.at.iter().any(|(_, e)| mentions(e, s)));
+    let sizes = sizes.map(|s| {
+        let text = s.to_string();
+        quote!(let #s = ::tpu_kernel::lang::expanded::size(#text);)
+    });
+    let steps = Ident::new("steps", Span::mixed_site());
+    let map = quote! {
+        &|#steps| {
+            #(#[allow(unused_variables)] let #args = #steps[#axes];)*
+            #(#sizes)*
+            ::std::vec![#(#indices),*]
+        }
+    };
+    // Every token of the call at the operand: its place is the call's.
+    quote_spanned!(declare.span()=> ::tpu_kernel::lang::expanded::#declare(#text, ::std::vec![#(#array),*], &[#(#squeezed),*], #map))
+}
+
+fn mentions(expr: &Expr, name: &Ident) -> bool {
+    fn inside(tokens: TokenStream, name: &Ident) -> bool {
+        tokens.into_iter().any(|tree| match tree {
+            proc_macro2::TokenTree::Ident(ident) => ident == *name,
+            proc_macro2::TokenTree::Group(group) => inside(group.stream(), name),
+            _ => false,
+        })
+    }
+    inside(expr.to_token_stream(), name)
+}
+
+/// Expands `#[tile_fn]`.
+pub(crate) fn helper(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let mut item: ItemFn = match syn::parse2(item) {
+        Ok(item) => item,
+        Err(error) => {
+            return syn::Error::new(error.span(), format!("`#[tile_fn]` goes on a function: {error}")).into_compile_error();
+        }
+    };
+    let mut errors = Errors::default();
+    if !attribute.is_empty() {
+        errors.over(&attribute, "`#[tile_fn]` takes no arguments");
+    }
+    let is_dim = |bound: &TypeParamBound| matches!(bound, TypeParamBound::Trait(t) if t.path.segments.last().is_some_and(|s| s.ident == "Dim"));
+    let blocks: Vec<Ident> = item
+        .sig
+        .generics
+        .params
+        .iter()
+        .filter_map(|param| match param {
+            GenericParam::Type(ty) if ty.bounds.iter().any(is_dim) => Some(ty.ident.clone()),
+            _ => None,
+        })
+        .collect();
+    let mut scope = HashMap::new();
+    for input in &item.sig.inputs {
+        if let FnArg::Typed(input) = input
+            && let Pat::Ident(pat) = &*input.pat
+        {
+            scope.insert(pat.ident.to_string(), pat.mutability.is_some());
+        }
+    }
+    let mut body = (*item.block).clone();
+    let mut lower = Lower { blocks: &blocks, grid: &[], errors: &mut errors, scopes: vec![scope], loops: vec![], returns: true };
+    lower.body(&mut body);
+    if !errors.is_empty() {
+        // The signature stays, so that callers get no second error.
+        *item.block = syn::parse_quote!({ ::std::unreachable!() });
+        let errors = errors.into_tokens();
+        return quote!(#errors #[allow(unused_variables)] #item);
+    }
+    *item.block = body;
+    let allows = allows();
+    quote!(#allows #item)
+}

@@ -1,0 +1,521 @@
+//! Rewrites the body: comparisons, conditions and loops become calls that work at build time or record.
+//!
+//! Rules: what cannot be lowered is refused at its token, with what to write instead; the user's
+//! tokens keep their spans; names made here cannot capture the user's.
+
+use crate::carry;
+use crate::model::Errors;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use std::collections::HashMap;
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{BinOp, Block, Expr, ExprBinary, ExprForLoop, ExprIf, ExprWhile, Pat, Stmt, Token};
+
+/// What the rewriting needs to know of the function around the body.
+pub(crate) struct Lower<'a> {
+    /// Block sizes: numbers in value position.
+    pub(crate) blocks: &'a [Ident],
+    /// Grid indices by dimension; none in a helper.
+    pub(crate) grid: &'a [Ident],
+    pub(crate) errors: &'a mut Errors,
+    /// Whether each variable in scope is `mut`, innermost scope last.
+    pub(crate) scopes: Vec<HashMap<String, bool>>,
+    /// The loops around the current expression, innermost last.
+    pub(crate) loops: Vec<Loop>,
+    /// Whether `return` with a value is plain Rust here: in a helper function, not in a kernel.
+    pub(crate) returns: bool,
+}
+
+/// A loop around an expression.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Loop {
+    /// A loop of the kernel: nothing leaves it half-way.
+    Rolled,
+    /// A loop of Rust, run while the kernel is built; or a `while`, whose condition's type decides.
+    Plain,
+}
+
+/// Macros whose arguments are plain expressions. Others could assign what they capture.
+const MACROS: [&str; 10] = [
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "panic",
+    "unreachable",
+    "format",
+    "vec",
+];
+
+/// The arguments of a macro that the language knows; `None` for others.
+pub(crate) fn macro_arguments(call: &syn::Macro) -> Option<Punctuated<Expr, Token![,]>> {
+    let name = call.path.segments.last()?;
+    if !MACROS.iter().any(|known| name.ident == known) {
+        return None;
+    }
+    Punctuated::<Expr, Token![,]>::parse_terminated.parse2(call.tokens.clone()).ok()
+}
+
+/// A name of this macro's own at the user's place.
+fn own(name: &str, span: Span) -> Ident {
+    Ident::new(name, Span::mixed_site().located_at(span))
+}
+
+/// A Rust expression in parentheses that no lint takes for the user's.
+fn tight(expr: &Expr) -> TokenStream {
+    match expr {
+        Expr::Path(_)
+        | Expr::Lit(_)
+        | Expr::Call(_)
+        | Expr::MethodCall(_)
+        | Expr::Paren(_)
+        | Expr::Verbatim(_)
+        | Expr::Field(_) => expr.to_token_stream(),
+        _ => quote_spanned!(Span::mixed_site().located_at(expr.span())=> (#expr)),
+    }
+}
+
+impl Lower<'_> {
+    /// The body of a kernel or helper.
+    pub(crate) fn body(&mut self, body: &mut Block) {
+        if !self.returns {
+            early_exit(&mut body.stmts, &|e| matches!(e, Expr::Return(r) if r.expr.is_none()));
+        }
+        self.visit_block_mut(body);
+    }
+
+    fn declare(&mut self, pat: &Pat) {
+        let scope = self.scopes.last_mut().expect("one scope is always open");
+        scope.extend(carry::declared(pat).into_iter().map(|(name, mutable)| (name.to_string(), mutable)));
+    }
+
+    fn scoped(&mut self, inside: impl FnOnce(&mut Self)) {
+        self.scopes.push(HashMap::new());
+        inside(self);
+        self.scopes.pop();
+    }
+
+    fn looped(&mut self, kind: Loop, inside: impl FnOnce(&mut Self)) {
+        self.loops.push(kind);
+        inside(self);
+        self.loops.pop();
+    }
+
+    /// `(&mut a, (&mut b, ()))` of the assigned variables that are declared `mut` around the region.
+    ///
+    /// One that is not `mut` is left to rustc, whose error is enough.
+    fn carries(&self, exprs: &[&Expr], blocks: &[&Block]) -> TokenStream {
+        let carried = carry::assigned(exprs, blocks).into_iter().filter(|name| {
+            let innermost = self.scopes.iter().rev().find_map(|scope| scope.get(&name.to_string()));
+            innermost.copied().unwrap_or(false)
+        });
+        let carried: Vec<Ident> = carried.collect();
+        carried.iter().rev().fold(quote!(()), |rest, name| quote_spanned!(name.span()=> (&mut #name, #rest)))
+    }
+
+    fn lower_if(&mut self, branch: &mut ExprIf) -> TokenStream {
+        let otherwise = branch.else_branch.as_ref().map(|(_, e)| (**e).clone());
+        let carried = match &otherwise {
+            Some(e) => self.carries(&[e], &[&branch.then_branch]),
+            None => self.carries(&[], &[&branch.then_branch]),
+        };
+        self.visit_expr_mut(&mut branch.cond);
+        self.visit_block_mut(&mut branch.then_branch);
+        let otherwise = match otherwise {
+            Some(mut e) => {
+                self.visit_expr_mut(&mut e);
+                e.to_token_stream()
+            }
+            None => quote!({}),
+        };
+        let (span, condition, then) = (branch.if_token.span, &branch.cond, &branch.then_branch);
+        let (token, first, second, value) = (own("branch", span), own("then", span), own("otherwise", span), own("value", span));
+        // The condition's span is where "is not a condition" belongs.
+        let at = condition.span();
+        let begin = quote_spanned!(at=> ::tpu_kernel::lang::expanded::If::begin(#condition, #carried));
+        quote_spanned! {span=> {
+            let mut #token = #begin;
+            let #first = if #token.enter(true) {
+                let #value = #then;
+                ::tpu_kernel::lang::expanded::Option::Some(#token.leave(#carried, #value))
+            } else {
+                ::tpu_kernel::lang::expanded::Option::None
+            };
+            let #second = if #token.enter(false) {
+                let #value = if ::tpu_kernel::lang::expanded::never() {
+                    ::tpu_kernel::lang::expanded::absent(&#first)
+                } else #otherwise;
+                ::tpu_kernel::lang::expanded::Option::Some(#token.leave(#carried, #value))
+            } else {
+                ::tpu_kernel::lang::expanded::Option::None
+            };
+            #token.end(#carried, #first, #second)
+        }}
+    }
+
+    fn lower_while(&mut self, looped: &mut ExprWhile) -> TokenStream {
+        let carried = self.carries(&[&looped.cond], &[&looped.body]);
+        self.visit_expr_mut(&mut looped.cond);
+        self.looped(Loop::Plain, |inner| inner.visit_block_mut(&mut looped.body));
+        let (span, condition, body, label) = (looped.while_token.span, &looped.cond, &looped.body, &looped.label);
+        let token = own("looped", span);
+        let test = own("test", span);
+        let at = condition.span();
+        let enter = quote_spanned!(at=> #token.enter(#test, #carried));
+        quote_spanned! {span=> {
+            let mut #token = ::tpu_kernel::lang::expanded::While::begin(#carried);
+            #label loop {
+                #token.test(#carried);
+                let #test = #condition;
+                if !#enter { break; }
+                #body
+                if !#token.again(#carried) { break; }
+            }
+            #token.end();
+        }}
+    }
+
+    fn lower_for(&mut self, looped: &mut ExprForLoop, range: Range) -> TokenStream {
+        let Range { mut from, mut to, mut by } = range;
+        if let Some(label) = &looped.label {
+            self.errors.over(label, "a loop of the kernel has no label: nothing can leave it half-way");
+        }
+        if !matches!(&*looped.pat, Pat::Ident(p) if p.by_ref.is_none() && p.subpat.is_none())
+            && !matches!(&*looped.pat, Pat::Wild(_))
+        {
+            self.errors.over(&looped.pat, "the index of a loop is one name");
+        }
+        early_exit(&mut looped.body.stmts, &|e| matches!(e, Expr::Continue(c) if c.label.is_none()));
+        let carried = self.carries(&[], &[&looped.body]);
+        for bound in [Some(&mut from), Some(&mut to), by.as_mut()].into_iter().flatten() {
+            self.visit_expr_mut(bound);
+        }
+        self.scoped(|inner| {
+            inner.declare(&looped.pat);
+            inner.looped(Loop::Rolled, |inner| inner.visit_block_mut(&mut looped.body));
+        });
+        let by = by.map_or(quote!(1i32), |e| e.to_token_stream());
+        let (span, pat, body) = (looped.for_token.span, &looped.pat, &looped.body);
+        let token = own("looped", span);
+        quote_spanned! {span=> {
+            let #token = ::tpu_kernel::lang::expanded::For::begin(#from, #to, #by, #carried);
+            {
+                let #pat = #token.index();
+                #body
+            }
+            #token.end(#carried);
+        }}
+    }
+
+    fn lower_binary(&mut self, binary: &mut ExprBinary) -> Option<TokenStream> {
+        let (class, variant) = match binary.op {
+            BinOp::Eq(_) => ("equality", "Eq"),
+            BinOp::Ne(_) => ("equality", "Ne"),
+            BinOp::Lt(_) => ("order", "Lt"),
+            BinOp::Le(_) => ("order", "Le"),
+            BinOp::Gt(_) => ("order", "Gt"),
+            BinOp::Ge(_) => ("order", "Ge"),
+            BinOp::And(_) => ("logic", "and"),
+            BinOp::Or(_) => ("logic", "or"),
+            _ => return None,
+        };
+        let span = binary.op.span();
+        let (left, right) = (tight(&binary.left), tight(&binary.right));
+        let variant = Ident::new(variant, span);
+        Some(match class {
+            "equality" => quote_spanned! {span=>
+                ::tpu_kernel::lang::Equality::equality(&#left, ::tpu_kernel::ir::CompareOp::#variant, &#right)
+            },
+            "order" => quote_spanned! {span=>
+                ::tpu_kernel::lang::Order::order(&#left, ::tpu_kernel::ir::CompareOp::#variant, &#right)
+            },
+            _ => {
+                if let Some(name) = carry::assigned(&[&binary.right], &[]).first() {
+                    let message = format!("`{name}` is assigned on the right of `&&` or `||`, which may not run: assign it before");
+                    self.errors.at(name.span(), message);
+                }
+                quote_spanned!(span=> ::tpu_kernel::lang::Logic::#variant(#left, || #right))
+            }
+        })
+    }
+
+    /// `last(kk)`: the last index along a grid dimension.
+    fn lower_last(&mut self, call: &syn::ExprCall) -> Option<TokenStream> {
+        let is_last = matches!(&*call.func, Expr::Path(p) if p.path.is_ident("last"));
+        if !is_last || self.grid.is_empty() || call.args.len() != 1 {
+            return None;
+        }
+        let argument = &call.args[0];
+        let axis = carry::base(argument).and_then(|name| self.grid.iter().position(|g| g == name));
+        let Some(axis) = axis else {
+            let known: Vec<String> = self.grid.iter().map(|g| format!("`{g}`")).collect();
+            self.errors.over(argument, format!("`last` takes an index of the grid: {}", known.join(", ")));
+            return Some(quote!(::tpu_kernel::lang::num_programs(0)));
+        };
+        let span = call.func.span();
+        Some(quote_spanned!(span=> (::tpu_kernel::lang::num_programs(#axis) - 1)))
+    }
+
+    fn refuse(&mut self, expr: &Expr) {
+        let rolled = self.loops.last() == Some(&Loop::Rolled);
+        match expr {
+            Expr::Loop(e) => {
+                let message = "a kernel has no `loop`: write `while condition { … }`, or `for i in unroll(a..b)` for a loop run at build time";
+                self.errors.over(e.loop_token, message);
+            }
+            Expr::Break(e) if rolled && e.label.is_none() => {
+                let message = "a loop of the kernel cannot be left half-way: put the condition into a `while`, or use `for i in unroll(a..b)`";
+                self.errors.over(e.break_token, message);
+            }
+            Expr::Continue(e) if rolled && e.label.is_none() => {
+                let message =
+                    "`continue` ends an `if` without `else` at the top of the loop's body; elsewhere write `if … { } else { … }`";
+                self.errors.over(e.continue_token, message);
+            }
+            Expr::Return(e) if self.loops.contains(&Loop::Rolled) => {
+                self.errors.over(e.return_token, "a loop of the kernel cannot be left half-way");
+            }
+            Expr::Return(e) if !self.returns => {
+                let message = match e.expr {
+                    Some(_) => "a kernel returns nothing: write results to an output with `.store(…)`",
+                    None => {
+                        "`return` ends an `if` without `else` at the top of the kernel's body; elsewhere write `if … { } else { … }`"
+                    }
+                };
+                self.errors.over(e.return_token, message);
+            }
+            Expr::Async(e) => {
+                self.errors.over(e.async_token, "a kernel has no `async`: it is staged once and then runs on the device")
+            }
+            Expr::Await(e) => {
+                self.errors.over(e.await_token, "a kernel has no `await`: it is staged once and then runs on the device")
+            }
+            Expr::Unsafe(e) => self.errors.over(e.unsafe_token, "a kernel needs no `unsafe`: its memory is checked"),
+            Expr::Try(e) => self.errors.over(e.question_token, "a kernel has no `?`: it cannot end half-way"),
+            Expr::Yield(e) => self.errors.over(e, "a kernel has no `yield`"),
+            Expr::Closure(e) => {
+                if let Some(name) = carry::assigned(&[expr], &[]).first() {
+                    let message =
+                        format!("a closure cannot assign `{name}` of the kernel: write a function that returns the new value");
+                    self.errors.at(name.span(), message);
+                }
+                if let Some(token) = &e.asyncness {
+                    self.errors.over(token, "a kernel has no `async`: it is staged once and then runs on the device");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn lower_macro(&mut self, call: &mut syn::Macro) {
+        match macro_arguments(call) {
+            Some(mut arguments) => {
+                for argument in &mut arguments {
+                    if !matches!(argument, Expr::Lit(_)) {
+                        self.visit_expr_mut(argument);
+                    }
+                }
+                call.tokens = arguments.to_token_stream();
+            }
+            None => {
+                let known: Vec<String> = MACROS.iter().map(|m| format!("`{m}!`")).collect();
+                let message = format!(
+                    "this macro may hide assignments from the kernel: write a function; known here are {}",
+                    known.join(", ")
+                );
+                self.errors.over(&call.path, message);
+            }
+        }
+    }
+}
+
+impl VisitMut for Lower<'_> {
+    fn visit_block_mut(&mut self, block: &mut Block) {
+        self.scoped(|inner| visit_mut::visit_block_mut(inner, block));
+    }
+
+    fn visit_local_mut(&mut self, local: &mut syn::Local) {
+        match &mut local.init {
+            Some(init) => {
+                self.visit_expr_mut(&mut init.expr);
+                if let Some((_, diverge)) = &mut init.diverge {
+                    self.visit_expr_mut(diverge);
+                }
+            }
+            None => self.errors.over(&local.pat, "a variable of a kernel is initialised where it is declared"),
+        }
+        let pat = local.pat.clone();
+        self.declare(&pat);
+    }
+
+    fn visit_expr_mut(&mut self, expr: &mut Expr) {
+        self.refuse(expr);
+        let lowered = match expr {
+            Expr::If(branch) if !has_let(&branch.cond) => Some(self.lower_if(branch)),
+            Expr::While(looped) if !has_let(&looped.cond) => Some(self.lower_while(looped)),
+            Expr::ForLoop(looped) => match range(&looped.expr) {
+                Ok(Some(range)) => Some(self.lower_for(looped, range)),
+                Ok(None) => {
+                    self.visit_expr_mut(&mut looped.expr);
+                    self.scoped(|inner| {
+                        inner.declare(&looped.pat);
+                        inner.looped(Loop::Plain, |inner| inner.visit_block_mut(&mut looped.body));
+                    });
+                    return;
+                }
+                Err(error) => {
+                    self.errors.push(error);
+                    return;
+                }
+            },
+            Expr::Call(call) => match self.lower_last(call) {
+                Some(tokens) => Some(tokens),
+                None => {
+                    visit_mut::visit_expr_call_mut(self, call);
+                    None
+                }
+            },
+            Expr::Binary(binary) => {
+                visit_mut::visit_expr_binary_mut(self, binary);
+                self.lower_binary(binary)
+            }
+            Expr::Path(path) => {
+                let block = path.path.get_ident().filter(|name| self.blocks.contains(name));
+                block.map(|name| quote_spanned!(name.span()=> ::tpu_kernel::lang::expanded::block::<#name>()))
+            }
+            Expr::Closure(closure) => {
+                let pats: Vec<Pat> = closure.inputs.iter().cloned().collect();
+                self.scoped(|inner| {
+                    pats.iter().for_each(|pat| inner.declare(pat));
+                    // A closure's body is outside the loops around it: `return` there is its own.
+                    let (loops, returns) = (std::mem::take(&mut inner.loops), std::mem::replace(&mut inner.returns, true));
+                    inner.visit_expr_mut(&mut closure.body);
+                    (inner.loops, inner.returns) = (loops, returns);
+                });
+                None
+            }
+            Expr::Macro(call) => {
+                self.lower_macro(&mut call.mac);
+                None
+            }
+            // Plain Rust, decided while the kernel is built; its pattern is in scope in the branch.
+            Expr::If(_) | Expr::While(_) => {
+                let kind = if matches!(expr, Expr::While(_)) { Some(Loop::Plain) } else { None };
+                self.scoped(|inner| {
+                    inner.loops.extend(kind);
+                    visit_mut::visit_expr_mut(inner, expr);
+                    if kind.is_some() {
+                        inner.loops.pop();
+                    }
+                });
+                None
+            }
+            _ => {
+                visit_mut::visit_expr_mut(self, expr);
+                None
+            }
+        };
+        if let Some(tokens) = lowered {
+            *expr = Expr::Verbatim(tokens);
+        }
+    }
+
+    fn visit_expr_let_mut(&mut self, binding: &mut syn::ExprLet) {
+        self.visit_expr_mut(&mut binding.expr);
+        let pat = binding.pat.clone();
+        self.declare(&pat);
+    }
+
+    fn visit_arm_mut(&mut self, arm: &mut syn::Arm) {
+        let pat = arm.pat.clone();
+        self.scoped(|inner| {
+            inner.declare(&pat);
+            visit_mut::visit_arm_mut(inner, arm);
+        });
+    }
+
+    fn visit_stmt_mut(&mut self, stmt: &mut Stmt) {
+        if let Stmt::Macro(call) = stmt {
+            self.lower_macro(&mut call.mac);
+            return;
+        }
+        visit_mut::visit_stmt_mut(self, stmt);
+    }
+
+    // Functions and constants inside the kernel are plain Rust.
+    fn visit_item_mut(&mut self, _: &mut syn::Item) {}
+}
+
+/// Whether a condition has a `let`: then it is a matter of Rust patterns, decided at build time.
+fn has_let(condition: &Expr) -> bool {
+    match condition {
+        Expr::Let(_) => true,
+        Expr::Binary(b) if matches!(b.op, BinOp::And(_)) => has_let(&b.left) || has_let(&b.right),
+        _ => false,
+    }
+}
+
+/// The bounds and step of a loop of the kernel.
+struct Range {
+    from: Expr,
+    to: Expr,
+    by: Option<Expr>,
+}
+
+/// `a..b` or `(a..b).step_by(n)`: a loop of the kernel; `None`: a loop of Rust.
+fn range(expr: &Expr) -> syn::Result<Option<Range>> {
+    match expr {
+        Expr::Range(range) => {
+            let refuse = |message| Err(syn::Error::new_spanned(range, message));
+            if matches!(range.limits, syn::RangeLimits::Closed(_)) {
+                return refuse("a loop of the kernel goes from `a` up to but without `b`: write `a..b + 1`");
+            }
+            match (&range.start, &range.end) {
+                (Some(from), Some(to)) => Ok(Some(Range { from: (**from).clone(), to: (**to).clone(), by: None })),
+                _ => refuse("a loop of the kernel has two bounds: `a..b`"),
+            }
+        }
+        Expr::Paren(inner) => range(&inner.expr),
+        Expr::Group(inner) => range(&inner.expr),
+        Expr::MethodCall(call) => match range(&call.receiver)? {
+            Some(inner) if call.method == "step_by" && call.args.len() == 1 && inner.by.is_none() => {
+                Ok(Some(Range { by: Some(call.args[0].clone()), ..inner }))
+            }
+            Some(_) => {
+                let message = "a loop of the kernel counts up: `a..b` or `(a..b).step_by(n)`; for any other order use `for i in unroll(a..b)` or compute the index";
+                Err(syn::Error::new(call.method.span(), message))
+            }
+            None => Ok(None),
+        },
+        _ => Ok(None),
+    }
+}
+
+/// `if c { …; EXIT; } rest` becomes `if c { … } else { rest }`, for each statement of a body.
+fn early_exit(stmts: &mut Vec<Stmt>, exits: &dyn Fn(&Expr) -> bool) {
+    let found = stmts.iter().position(|stmt| match stmt {
+        Stmt::Expr(Expr::If(branch), _) if branch.else_branch.is_none() => {
+            matches!(branch.then_branch.stmts.last(), Some(Stmt::Expr(last, _)) if exits(last))
+        }
+        _ => false,
+    });
+    let Some(at) = found else {
+        // The exit as the last statement of a body does nothing.
+        if matches!(stmts.last(), Some(Stmt::Expr(last, _)) if exits(last)) {
+            stmts.pop();
+        }
+        return;
+    };
+    let mut rest = stmts.split_off(at + 1);
+    early_exit(&mut rest, exits);
+    let Some(Stmt::Expr(Expr::If(branch), _)) = stmts.last_mut() else { return };
+    branch.then_branch.stmts.pop();
+    let block = Block { brace_token: syn::token::Brace::default(), stmts: rest };
+    let otherwise = Expr::Block(syn::ExprBlock { attrs: vec![], label: None, block });
+    branch.else_branch = Some((Token![else](branch.if_token.span), Box::new(otherwise)));
+}

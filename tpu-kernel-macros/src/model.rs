@@ -1,0 +1,115 @@
+//! The macro's own model of a kernel.
+
+use proc_macro2::{Span, TokenStream};
+use syn::{Attribute, Block, Expr, Ident, Type, Visibility};
+
+/// Collects errors, so that all of them are reported.
+#[derive(Default)]
+pub(crate) struct Errors(Vec<syn::Error>);
+
+impl Errors {
+    /// An error at one span.
+    pub(crate) fn at(&mut self, span: Span, message: impl std::fmt::Display) {
+        self.0.push(syn::Error::new(span, message));
+    }
+
+    /// An error from the first to the last of these tokens.
+    pub(crate) fn over(&mut self, tokens: impl quote::ToTokens, message: impl std::fmt::Display) {
+        self.0.push(syn::Error::new_spanned(tokens, message));
+    }
+
+    pub(crate) fn push(&mut self, error: syn::Error) {
+        self.0.push(error);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A `compile_error!` for each.
+    pub(crate) fn into_tokens(self) -> TokenStream {
+        self.0.into_iter().map(|e| e.into_compile_error()).collect()
+    }
+}
+
+/// A kernel.
+pub(crate) struct Kernel {
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) visibility: Visibility,
+    pub(crate) name: Ident,
+    /// Block sizes, in order: `BM: Dim`.
+    pub(crate) blocks: Vec<Ident>,
+    /// Element types, in order, with their class: `T: Float`.
+    pub(crate) elements: Vec<(Ident, Ident)>,
+    pub(crate) grid: Vec<GridDim>,
+    pub(crate) params: Vec<Param>,
+    pub(crate) body: Block,
+}
+
+/// A dimension of the grid.
+pub(crate) struct GridDim {
+    pub(crate) name: Ident,
+    pub(crate) extent: Expr,
+    pub(crate) parallel: bool,
+}
+
+/// An operand.
+pub(crate) struct Param {
+    pub(crate) name: Ident,
+    pub(crate) mutable: Option<syn::Token![mut]>,
+    pub(crate) ty: Type,
+    pub(crate) element: Type,
+    pub(crate) role: Role,
+}
+
+/// The role of an operand.
+pub(crate) enum Role {
+    In(Window),
+    Out(Window),
+    Scratch,
+    Scalar,
+}
+
+/// `#[block([m, k] at (i, squeeze h))]`.
+pub(crate) struct Window {
+    pub(crate) span: Span,
+    pub(crate) array: Vec<Expr>,
+    /// A block index for each dimension, and whether the dimension is squeezed.
+    pub(crate) at: Vec<(bool, Expr)>,
+}
+
+impl Param {
+    pub(crate) const fn window(&self) -> Option<&Window> {
+        match &self.role {
+            Role::In(w) | Role::Out(w) => Some(w),
+            Role::Scratch | Role::Scalar => None,
+        }
+    }
+
+    /// An input array or a scalar: what a launch passes.
+    pub(crate) const fn is_argument(&self) -> bool {
+        matches!(self.role, Role::In(_) | Role::Scalar)
+    }
+}
+
+impl Kernel {
+    /// Named sizes in order of first mention: arrays first, then the grid.
+    pub(crate) fn sizes(&self) -> Vec<Ident> {
+        let arrays = self.params.iter().filter_map(Param::window).flat_map(|w| &w.array);
+        let mut sizes: Vec<Ident> = vec![];
+        for expr in arrays.chain(self.grid.iter().map(|g| &g.extent)) {
+            crate::size::names(expr, &self.blocks, &mut |name| {
+                if !sizes.contains(name) {
+                    sizes.push(name.clone());
+                }
+            });
+        }
+        sizes
+    }
+
+    /// Named sizes that stand alone as a dimension of some input: a launch reads them off its arrays.
+    pub(crate) fn bound_sizes(&self) -> Vec<Ident> {
+        let inputs = self.params.iter().filter(|p| matches!(p.role, Role::In(_))).filter_map(Param::window);
+        inputs.flat_map(|w| &w.array).filter_map(|e| crate::size::name(e, &self.blocks)).cloned().collect()
+    }
+}

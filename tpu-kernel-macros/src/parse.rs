@@ -1,0 +1,251 @@
+//! From tokens to the model: the attribute's grammar, the parameters, the bounds.
+
+use crate::model::{Errors, GridDim, Kernel, Param, Role, Window};
+use proc_macro2::{Span, TokenStream};
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Attribute, Expr, FnArg, GenericArgument, GenericParam, Ident, ItemFn, Pat, PathArguments, Token, Type, TypeParamBound};
+
+/// The classes of element types, as bounds.
+pub(crate) const CLASSES: [&str; 4] = ["Element", "Number", "Float", "Bits"];
+
+/// The function and its attribute as a model; what cannot be understood is reported and left out.
+pub(crate) fn kernel(attribute: TokenStream, item: ItemFn, errors: &mut Errors) -> Kernel {
+    let Arguments { grid, semantics } = match syn::parse2(attribute) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            errors.push(error);
+            Arguments { grid: vec![], semantics: None }
+        }
+    };
+    let grid = dimensions(grid, semantics, errors);
+    let (blocks, elements) = type_params(&item, errors);
+    let params = item.sig.inputs.iter().filter_map(|input| param(input, errors)).collect();
+    let body = *item.block;
+    Kernel { attributes: item.attrs, visibility: item.vis, name: item.sig.ident, blocks, elements, grid, params, body }
+}
+
+/// `grid(i: m / BM, …), semantics(parallel, …)`.
+struct Arguments {
+    grid: Vec<(Ident, Expr)>,
+    semantics: Option<(Span, Vec<Ident>)>,
+}
+
+impl Parse for Arguments {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Arguments> {
+        let mut arguments = Arguments { grid: vec![], semantics: None };
+        let mut seen: Vec<Ident> = vec![];
+        while !input.is_empty() {
+            let key: Ident = input.parse()?;
+            if seen.contains(&key) {
+                return Err(syn::Error::new(key.span(), format!("`{key}` is given twice")));
+            }
+            let inner;
+            match key.to_string().as_str() {
+                "grid" => {
+                    syn::parenthesized!(inner in input);
+                    let dims = inner.call(Punctuated::<GridItem, Token![,]>::parse_terminated)?;
+                    arguments.grid = dims.into_iter().map(|g| (g.name, g.extent)).collect();
+                }
+                "semantics" => {
+                    syn::parenthesized!(inner in input);
+                    let list = inner.call(Punctuated::<Ident, Token![,]>::parse_terminated)?;
+                    arguments.semantics = Some((key.span(), list.into_iter().collect()));
+                }
+                _ => {
+                    let message = "unknown argument: a kernel takes `grid(i: m / BM, …)` and `semantics(parallel, …)`";
+                    return Err(syn::Error::new(key.span(), message));
+                }
+            }
+            seen.push(key);
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(arguments)
+    }
+}
+
+struct GridItem {
+    name: Ident,
+    extent: Expr,
+}
+
+impl Parse for GridItem {
+    fn parse(input: ParseStream<'_>) -> syn::Result<GridItem> {
+        let name: Ident = input.parse()?;
+        if !input.peek(Token![:]) {
+            return Err(syn::Error::new(name.span(), "a grid dimension has a name and an extent: `i: m / BM`"));
+        }
+        input.parse::<Token![:]>()?;
+        Ok(GridItem { name, extent: input.parse()? })
+    }
+}
+
+fn dimensions(grid: Vec<(Ident, Expr)>, semantics: Option<(Span, Vec<Ident>)>, errors: &mut Errors) -> Vec<GridDim> {
+    let mut words = vec![];
+    if let Some((span, list)) = semantics {
+        if list.len() != grid.len() {
+            errors.at(span, format!("the grid has {} dimensions, `semantics` names {}: one word for each", grid.len(), list.len()));
+        }
+        for word in list {
+            match word.to_string().as_str() {
+                "parallel" => words.push(true),
+                "arbitrary" => words.push(false),
+                _ => errors.at(word.span(), "a dimension is `parallel` (any order) or `arbitrary` (in order)"),
+            }
+        }
+    }
+    let with_words = grid.into_iter().enumerate();
+    with_words.map(|(i, (name, extent))| GridDim { name, extent, parallel: words.get(i).copied().unwrap_or(false) }).collect()
+}
+
+fn type_params(item: &ItemFn, errors: &mut Errors) -> (Vec<Ident>, Vec<(Ident, Ident)>) {
+    const WANT: &str =
+        "a kernel's type parameter is a block size (`BM: Dim`) or an element type (`T: Float`, `Number`, `Element` or `Bits`)";
+    let (mut blocks, mut elements) = (vec![], vec![]);
+    for param in &item.sig.generics.params {
+        match param {
+            GenericParam::Type(ty) => {
+                let bound = match (ty.bounds.len(), ty.bounds.first()) {
+                    (1, Some(TypeParamBound::Trait(bound))) => bound.path.segments.last().map(|s| s.ident.clone()),
+                    _ => None,
+                };
+                match bound {
+                    Some(bound) if bound == "Dim" => blocks.push(ty.ident.clone()),
+                    Some(bound) if CLASSES.iter().any(|class| bound == class) => elements.push((ty.ident.clone(), bound)),
+                    _ => {
+                        errors.over(ty, WANT);
+                        // As a block size it does the least harm to what follows.
+                        blocks.push(ty.ident.clone());
+                    }
+                }
+            }
+            GenericParam::Const(param) => {
+                let message = format!("{WANT}: write `{}: Dim` and choose its value at launch", param.ident);
+                errors.over(param, message);
+            }
+            other => errors.over(other, WANT),
+        }
+    }
+    if let Some(clause) = &item.sig.generics.where_clause {
+        errors.over(clause, "write each bound in the parameter list: `fn k<T: Float, BM: Dim>`");
+    }
+    (blocks, elements)
+}
+
+fn param(input: &FnArg, errors: &mut Errors) -> Option<Param> {
+    let FnArg::Typed(input) = input else {
+        errors.over(input, "a kernel is a free function: it has no `self`");
+        return None;
+    };
+    let Pat::Ident(pattern) = &*input.pat else {
+        errors.over(&input.pat, "an operand is a plain name");
+        return None;
+    };
+    let ty = (*input.ty).clone();
+    let Some((word, element)) = handle(&ty) else {
+        let message = "an operand is `In<T, S>`, `Out<T, S>`, `Vmem<T, S>` or `Scalar<T>`";
+        errors.over(&ty, message);
+        return None;
+    };
+    let role = role(&word, &ty, &input.attrs, pattern.ident.span(), errors)?;
+    Some(Param { name: pattern.ident.clone(), mutable: pattern.mutability, ty, element, role })
+}
+
+/// The name of an operand's type and its element type.
+fn handle(ty: &Type) -> Option<(Ident, Type)> {
+    let Type::Path(path) = ty else { return None };
+    let segment = path.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
+    let known = ["In", "Out", "Vmem", "Scalar"].iter().any(|word| segment.ident == word);
+    match arguments.args.first()? {
+        GenericArgument::Type(element) if known => Some((segment.ident.clone(), element.clone())),
+        _ => None,
+    }
+}
+
+fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: Span, errors: &mut Errors) -> Option<Role> {
+    let mut window = None;
+    let mut scratch = false;
+    for attribute in attributes {
+        if attribute.path().is_ident("block") {
+            match attribute.parse_args_with(|input: ParseStream<'_>| block(input, attribute.path().span())) {
+                Ok(parsed) => window = Some(parsed),
+                Err(error) => {
+                    errors.push(error);
+                    return None;
+                }
+            }
+        } else if attribute.path().is_ident("scratch") {
+            scratch = true;
+        } else if !attribute.path().is_ident("doc") && !attribute.path().is_ident("allow") {
+            errors.over(attribute, "unknown attribute: an operand takes `#[block([m, k] at (i, kk))]` or `#[scratch]`");
+        }
+    }
+    match (word.to_string().as_str(), window, scratch) {
+        ("In", Some(window), false) => Some(Role::In(window)),
+        ("Out", Some(window), false) => Some(Role::Out(window)),
+        ("Vmem", None, true) => Some(Role::Scratch),
+        ("Scalar", None, false) => Some(Role::Scalar),
+        ("In" | "Out", _, true) => {
+            errors.over(ty, "scratch is `Vmem<T, S>`");
+            None
+        }
+        ("In" | "Out", None, false) => {
+            errors.at(name, "a window says which array it is on and which block it sees: `#[block([m, k] at (i, kk))]`");
+            None
+        }
+        ("Vmem", Some(_), _) => {
+            errors.over(ty, "a window on an array is `In<T, S>` or `Out<T, S>`; `Vmem<T, S>` is scratch");
+            None
+        }
+        ("Vmem", None, false) => {
+            errors.at(name, "scratch is marked `#[scratch]`");
+            None
+        }
+        _ => {
+            errors.at(name, "a scalar has no block: it is passed at the launch");
+            None
+        }
+    }
+}
+
+/// `[m, k] at (squeeze i, kk)`.
+fn block(input: ParseStream<'_>, span: Span) -> syn::Result<Window> {
+    const FORM: &str = "expected the array's shape and the block's index: `[m, k] at (i, kk)`";
+    if !input.peek(syn::token::Bracket) {
+        return Err(syn::Error::new(if input.is_empty() { span } else { input.span() }, FORM));
+    }
+    let dims;
+    syn::bracketed!(dims in input);
+    let array = dims.call(Punctuated::<Expr, Token![,]>::parse_terminated)?.into_iter().collect();
+    let at: Ident = input.parse().map_err(|e| syn::Error::new(e.span(), FORM))?;
+    if at != "at" || !input.peek(syn::token::Paren) {
+        return Err(syn::Error::new(at.span(), FORM));
+    }
+    let indices;
+    syn::parenthesized!(indices in input);
+    let at = indices.call(Punctuated::<Index, Token![,]>::parse_terminated)?;
+    if !input.is_empty() {
+        return Err(input.error("nothing may follow the block index"));
+    }
+    Ok(Window { span, array, at: at.into_iter().map(|i| (i.squeezed, i.expr)).collect() })
+}
+
+struct Index {
+    squeezed: bool,
+    expr: Expr,
+}
+
+impl Parse for Index {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Index> {
+        let ahead = input.fork();
+        let squeezed = ahead.parse::<Ident>().is_ok_and(|word| word == "squeeze") && !ahead.is_empty() && !ahead.peek(Token![,]);
+        if squeezed {
+            input.parse::<Ident>()?;
+        }
+        Ok(Index { squeezed, expr: input.parse()? })
+    }
+}

@@ -1,0 +1,225 @@
+//! Evaluates regions: the body of a kernel and its index maps.
+
+use super::tile::{Data, Tile, ravel, unravel};
+use super::{dot, reduce, shape};
+use crate::exec::RunError;
+use crate::ir::{DType, Kernel, Literal, Op, OpKind, Param, Region, Shape, Type, UnaryOp, Value, Window, eval};
+use crate::launch::Binding;
+use crate::math;
+use half::bf16;
+
+/// The state of a running kernel.
+pub(super) struct Machine<'a> {
+    kernel: &'a Kernel,
+    binding: &'a Binding,
+    /// The running step.
+    pub(super) step: Vec<i32>,
+    /// Windows and scratch, by position among the operands.
+    pub(super) memory: Vec<Option<Tile>>,
+    /// Values that are defined, by number.
+    pub(super) values: Vec<Option<Data>>,
+}
+
+impl<'a> Machine<'a> {
+    /// Before the first step, without operands.
+    pub(super) fn new(kernel: &'a Kernel, binding: &'a Binding) -> Machine<'a> {
+        let step = vec![0; binding.grid.len()];
+        Machine { kernel, binding, step, memory: vec![], values: vec![None; kernel.types.len()] }
+    }
+
+    /// The block that the index map gives for the running step: in range along each axis.
+    pub(super) fn block_index(&mut self, param: &Param, window: &Window, array: &[usize]) -> Result<Vec<usize>, RunError> {
+        let step = self.step.iter().map(|&i| Data::Scalar(i.into())).collect();
+        let indices = self.region(&window.map, Some(step))?;
+        let mut block = vec![];
+        for (axis, index) in indices.iter().enumerate() {
+            let index = index.i32();
+            let blocks = array[axis].div_ceil(window.block[axis].size());
+            match usize::try_from(index) {
+                Ok(inside) if inside < blocks => block.push(inside),
+                _ => {
+                    return Err(RunError::BlockIndex {
+                        operand: param.name.clone(),
+                        axis,
+                        index: i64::from(index),
+                        blocks,
+                        step: self.step.clone(),
+                        loc: param.loc.clone(),
+                    });
+                }
+            }
+        }
+        Ok(block)
+    }
+
+    /// Runs a region and returns what it yields. Without `args` its arguments are defined already.
+    pub(super) fn region(&mut self, region: &Region, args: Option<Vec<Data>>) -> Result<Vec<Data>, RunError> {
+        for (&arg, data) in region.args.iter().zip(args.unwrap_or_default()) {
+            self.values[arg.0 as usize] = Some(data);
+        }
+        for op in &region.ops {
+            let results = self.op(op)?;
+            for (&value, data) in op.results.iter().zip(results) {
+                self.values[value.0 as usize] = Some(data);
+            }
+        }
+        Ok(self.get_all(&region.yields))
+    }
+
+    fn get(&self, value: Value) -> &Data {
+        self.values[value.0 as usize].as_ref().expect("verified: defined before it is used")
+    }
+
+    fn get_all(&self, values: &[Value]) -> Vec<Data> {
+        values.iter().map(|&v| self.get(v).clone()).collect()
+    }
+
+    fn op(&mut self, op: &Op) -> Result<Vec<Data>, RunError> {
+        let result = match &op.kind {
+            OpKind::If => {
+                let [then, otherwise] = &op.regions[..] else { panic!("verified: two regions") };
+                let taken = if self.get(op.operands[0]).bool() { then } else { otherwise };
+                return self.region(taken, None);
+            }
+            OpKind::For => return self.run_for(op),
+            OpKind::While => return self.run_while(op),
+            OpKind::Store => {
+                self.store(op)?;
+                return Ok(vec![]);
+            }
+            OpKind::Load(size) => self.load(op, *size)?,
+            kind => self.compute(kind, &self.get_all(&op.operands), self.kernel.ty(op.results[0])),
+        };
+        Ok(vec![result])
+    }
+
+    /// An operation without effects.
+    fn compute(&self, kind: &OpKind, operands: &[Data], ty: Type) -> Data {
+        match kind {
+            OpKind::Const(literal) => Data::Scalar(*literal),
+            OpKind::ProgramId(axis) => Data::Scalar(self.step[*axis].into()),
+            OpKind::NumPrograms(axis) => Data::Scalar(self.binding.grid[*axis].into()),
+            OpKind::Size(id) => Data::Scalar(self.binding.sizes[id.0 as usize].into()),
+            OpKind::Unary(op) => elementwise(ty, |at| unary(*op, operands[0].at(at))),
+            OpKind::Binary(op) => elementwise(ty, |at| {
+                eval::binary(*op, operands[0].at(at), operands[1].at(at)).expect("verified: element types fit")
+            }),
+            OpKind::Compare(op) => elementwise(ty, |at| {
+                eval::compare(*op, operands[0].at(at), operands[1].at(at)).expect("verified: element types fit").into()
+            }),
+            OpKind::Select => elementwise(ty, |at| {
+                let chosen = operands[0].at(at).as_bool().expect("verified: a condition");
+                if chosen { operands[1].at(at) } else { operands[2].at(at) }
+            }),
+            OpKind::Cast(to) => elementwise(ty, |at| eval::cast(*to, operands[0].at(at))),
+            OpKind::Iota { shape, axis } => shape::iota(*shape, *axis).into(),
+            OpKind::Broadcast(to) => shape::broadcast(&operands[0], ty.dtype(), *to).into(),
+            OpKind::Reshape(to) => shape::reshape(operands[0].tile(), *to).into(),
+            OpKind::Transpose(perm) => shape::transpose(operands[0].tile(), perm, ty.shape()).into(),
+            OpKind::Reduce { op, axis } => reduce::reduce(*op, operands[0].tile(), *axis).into(),
+            OpKind::Dot { lhs_transposed, rhs_transposed, precision } => {
+                let transposed = (*lhs_transposed, *rhs_transposed);
+                dot::dot(operands[0].tile(), operands[1].tile(), transposed, *precision, ty.dtype(), ty.shape()).into()
+            }
+            OpKind::Load(_) | OpKind::Store | OpKind::If | OpKind::For | OpKind::While => {
+                unreachable!("`op` has the operations with effects and regions")
+            }
+        }
+    }
+
+    fn run_for(&mut self, op: &Op) -> Result<Vec<Data>, RunError> {
+        let [lo, hi, by] = [0, 1, 2].map(|i| self.get(op.operands[i]).i32());
+        if by <= 0 {
+            return Err(RunError::LoopStep { by, loc: op.loc.clone() });
+        }
+        let mut carried = self.get_all(&op.operands[3..]);
+        let mut index = i64::from(lo);
+        while index < i64::from(hi) {
+            let mut args = vec![Data::Scalar((index as i32).into())];
+            args.append(&mut carried);
+            carried = self.region(&op.regions[0], Some(args))?;
+            index += i64::from(by);
+        }
+        Ok(carried)
+    }
+
+    fn run_while(&mut self, op: &Op) -> Result<Vec<Data>, RunError> {
+        let mut carried = self.get_all(&op.operands);
+        loop {
+            let test = self.region(&op.regions[0], Some(carried.clone()))?;
+            if !test[0].bool() {
+                return Ok(carried);
+            }
+            carried = self.region(&op.regions[1], Some(carried))?;
+        }
+    }
+
+    fn load(&self, op: &Op, size: Shape) -> Result<Data, RunError> {
+        let (at, starts) = self.access(op, size, &op.operands[1..])?;
+        let memory = self.memory[at].as_ref().expect("verified: memory");
+        let position = |i: usize| ravel(&offset(&starts, &unravel(i, size.dims())), memory.shape.dims());
+        Ok(Tile::new(memory.dtype, size, |i| memory.at(position(i))).into())
+    }
+
+    fn store(&mut self, op: &Op) -> Result<(), RunError> {
+        let data = self.get(op.operands[1]).clone();
+        let tile = data.tile();
+        let (at, starts) = self.access(op, tile.shape, &op.operands[2..])?;
+        let memory = self.memory[at].as_mut().expect("verified: memory");
+        for (i, &bits) in tile.bits.iter().enumerate() {
+            let index = offset(&starts, &unravel(i, tile.shape.dims()));
+            memory.bits[ravel(&index, memory.shape.dims())] = bits;
+        }
+        Ok(())
+    }
+
+    /// The position of the operand that a load or store accesses, and where: nothing is clamped or wrapped.
+    fn access(&self, op: &Op, size: Shape, starts: &[Value]) -> Result<(usize, Vec<usize>), RunError> {
+        let (at, param) = self.kernel.param_of(op.operands[0]).expect("verified: memory is an operand");
+        let extents = param.ty.shape();
+        let mut inside = vec![];
+        for (axis, &start) in starts.iter().enumerate() {
+            let start = i64::from(self.get(start).i32());
+            let (size, extent) = (size.dim(axis), extents.dim(axis));
+            if start < 0 || start + size as i64 > extent as i64 {
+                return Err(RunError::OutOfBounds {
+                    operand: param.name.clone(),
+                    axis,
+                    start,
+                    size,
+                    extent,
+                    step: self.step.clone(),
+                    loc: op.loc.clone(),
+                });
+            }
+            inside.push(start as usize);
+        }
+        Ok((at, inside))
+    }
+}
+
+fn offset(starts: &[usize], index: &[usize]) -> Vec<usize> {
+    starts.iter().zip(index).map(|(s, i)| s + i).collect()
+}
+
+/// A scalar or a tile, element by element.
+fn elementwise(ty: Type, mut element: impl FnMut(usize) -> Literal) -> Data {
+    match ty {
+        Type::Tile(dtype, shape) => Tile::new(dtype, shape, element).into(),
+        Type::Scalar(_) => Data::Scalar(element(0)),
+        Type::Ref(..) => panic!("verified: memory is no result"),
+    }
+}
+
+fn unary(op: UnaryOp, x: Literal) -> Literal {
+    let function: fn(f32) -> f32 = match op {
+        UnaryOp::Exp => |v| math::exp(&mut math::Scalar, v),
+        UnaryOp::Tanh => |v| math::tanh(&mut math::Scalar, v),
+        UnaryOp::Rsqrt => |v| math::rsqrt(&mut math::Scalar, v),
+        UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not | UnaryOp::Sqrt => {
+            return eval::unary(op, x).expect("verified: element types fit");
+        }
+    };
+    let y = function(x.as_f32().expect("verified: a float"));
+    if x.dtype() == DType::Bf16 { bf16::from_f32(y).into() } else { y.into() }
+}

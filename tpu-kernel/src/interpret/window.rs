@@ -1,0 +1,64 @@
+//! Blocks of arrays, to and from the windows that show them.
+//!
+//! Rules: a block starts at index × size along each dimension; what lies outside the array reads as
+//! poison and is dropped on the way back. A squeezed dimension has size 1, so a block has the same
+//! elements in the same order with and without it.
+
+use super::tile::{Tile, ravel, unravel};
+use crate::exec::{ArrayMut, ArrayRef};
+use crate::ir::{DType, Literal, Window};
+
+/// Fills the window with that block.
+pub(super) fn read(window: &Window, block: &[usize], array: &ArrayRef<'_>, memory: &mut Tile) {
+    for position in 0..memory.bits.len() {
+        let element = match place(window, block, array.shape, position) {
+            Some(at) => get(array.dtype, array.bytes, at),
+            None => Literal::poison(array.dtype),
+        };
+        memory.bits[position] = element.bits();
+    }
+}
+
+/// Writes the window to that block.
+pub(super) fn write(window: &Window, block: &[usize], array: &mut ArrayMut<'_>, memory: &Tile) {
+    for position in 0..memory.bits.len() {
+        if let Some(at) = place(window, block, array.shape, position) {
+            set(array.dtype, array.bytes, at, memory.at(position));
+        }
+    }
+}
+
+/// Where in the array a position of the block lies, if it lies inside.
+fn place(window: &Window, block: &[usize], array: &[usize], position: usize) -> Option<usize> {
+    let sizes: Vec<usize> = window.block.iter().map(|dim| dim.size()).collect();
+    let inside = unravel(position, &sizes);
+    let mut index = Vec::with_capacity(array.len());
+    for axis in 0..array.len() {
+        let at = block[axis] * sizes[axis] + inside[axis];
+        if at >= array[axis] {
+            return None;
+        }
+        index.push(at);
+    }
+    Some(ravel(&index, array))
+}
+
+fn get(dtype: DType, bytes: &[u8], at: usize) -> Literal {
+    let bytes = &bytes[at * dtype.bytes()..][..dtype.bytes()];
+    let bits = match *bytes {
+        [a] => u32::from(a),
+        [a, b] => u32::from(u16::from_ne_bytes([a, b])),
+        [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]),
+        _ => unreachable!("elements have 1, 2 or 4 bytes"),
+    };
+    Literal::from_bits(dtype, bits)
+}
+
+fn set(dtype: DType, bytes: &mut [u8], at: usize, element: Literal) {
+    let bytes = &mut bytes[at * dtype.bytes()..][..dtype.bytes()];
+    match dtype {
+        DType::F32 | DType::I32 => bytes.copy_from_slice(&element.bits().to_ne_bytes()),
+        DType::Bf16 => bytes.copy_from_slice(&(element.bits() as u16).to_ne_bytes()),
+        DType::Bool => bytes.copy_from_slice(&[element.bits() as u8]),
+    }
+}

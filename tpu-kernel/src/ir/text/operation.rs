@@ -1,0 +1,341 @@
+//! Reads regions and operations.
+
+use super::lex::{Position, Token};
+use super::parse::{Parser, Result, error};
+use crate::ir::{BinaryOp, CompareOp, DType, Literal, Loc, Op, OpKind, Precision, ReduceOp, Region, Shape, Type, UnaryOp, Value};
+
+/// An operation's kind as far as it is known before its result type.
+enum Form {
+    Known(OpKind),
+    /// The literal, and the element type where it is given.
+    Const(Option<DType>, Digits),
+    Iota(Option<Shape>, usize),
+    Cast(Option<DType>),
+    Broadcast(Option<Shape>),
+    Reshape(Option<Shape>),
+    Load(Option<Shape>),
+}
+
+/// The text of a literal.
+struct Digits(String, Position);
+
+/// What stands between an operation's kind and its regions.
+struct Header {
+    results: Vec<Value>,
+    start: Position,
+}
+
+impl Parser<'_> {
+    /// `{ operations… yield values }`, with these arguments.
+    pub(super) fn region(&mut self, args: Vec<Value>) -> Result<Region> {
+        self.expect("{")?;
+        self.nested(|p| {
+            let mut region = Region { args, ..Region::default() };
+            while !p.is("}") {
+                if p.eat_word("yield") {
+                    region.yields = p.values()?;
+                    break;
+                }
+                region.ops.push(p.operation()?);
+            }
+            p.expect("}")?;
+            Ok(region)
+        })
+    }
+
+    fn operation(&mut self) -> Result<Op> {
+        let start = self.at;
+        let results = self.values()?;
+        if !results.is_empty() {
+            self.expect("=")?;
+        }
+        let header = Header { results, start };
+        let at = self.at;
+        match self.word("an operation, `yield` or `}`")? {
+            "if" => self.if_op(header),
+            "for" => self.for_op(header),
+            "while" => self.while_op(header),
+            "generic" => {
+                let at = self.at;
+                let kind = match self.word("`if`, `for` or `while`")? {
+                    "if" => OpKind::If,
+                    "for" => OpKind::For,
+                    "while" => OpKind::While,
+                    other => return Err(error(at, format!("`{other}` has no generic form"))),
+                };
+                let operands = self.values()?;
+                self.plain(header, Form::Known(kind), operands)
+            }
+            mnemonic => {
+                let (form, operands) = self.form(mnemonic, at)?;
+                self.plain(header, form, operands)
+            }
+        }
+    }
+
+    /// Result types, place and extra regions of an operation in the plain form.
+    fn plain(&mut self, header: Header, form: Form, operands: Vec<Value>) -> Result<Op> {
+        let types = self.types()?;
+        let loc = self.loc(header.start)?;
+        let kind = complete(form, &types, header.start)?;
+        let mut regions = vec![];
+        while self.eat_word("region") {
+            let args = if self.eat("(") { self.list(")", |p| p.typed_value())? } else { vec![] };
+            regions.push(self.region(args)?);
+        }
+        self.finish(header, kind, operands, types, regions, loc)
+    }
+
+    fn finish(
+        &mut self,
+        header: Header,
+        kind: OpKind,
+        operands: Vec<Value>,
+        types: Vec<Type>,
+        regions: Vec<Region>,
+        loc: Loc,
+    ) -> Result<Op> {
+        check_types(&header, &types)?;
+        for (&result, &ty) in header.results.iter().zip(&types) {
+            self.define(result, ty);
+        }
+        Ok(Op { kind, operands, results: header.results, regions, loc })
+    }
+
+    /// `%x: type`.
+    fn typed_value(&mut self) -> Result<Value> {
+        let value = self.value()?;
+        self.expect(":")?;
+        let ty = self.ty()?;
+        self.define(value, ty);
+        Ok(value)
+    }
+
+    /// `%x`, or `%x: type` where the type is not the one to expect.
+    fn argument(&mut self) -> Result<(Value, Option<Type>)> {
+        let value = self.value()?;
+        let ty = if self.eat(":") { Some(self.ty()?) } else { None };
+        Ok((value, ty))
+    }
+
+    /// Types of region arguments: the given one, or the one expected at that position.
+    fn define_arguments(&mut self, args: &[(Value, Option<Type>)], expected: &[Type], at: Position) -> Result<Vec<Value>> {
+        args.iter()
+            .enumerate()
+            .map(|(i, &(value, ty))| {
+                let ty = ty.or_else(|| expected.get(i).copied());
+                self.define(
+                    value,
+                    ty.ok_or_else(|| error(at, "an argument without a type, and no result to take it from".into()))?,
+                );
+                Ok(value)
+            })
+            .collect()
+    }
+
+    fn if_op(&mut self, header: Header) -> Result<Op> {
+        let condition = self.value()?;
+        let types = self.types()?;
+        let loc = self.loc(header.start)?;
+        let then = self.region(vec![])?;
+        let otherwise = if self.eat_word("else") { self.region(vec![])? } else { Region::default() };
+        self.finish(header, OpKind::If, vec![condition], types, vec![then, otherwise], loc)
+    }
+
+    /// `carry (%p = %init, …)`, or nothing.
+    #[allow(clippy::type_complexity)]
+    fn carry(&mut self) -> Result<(Vec<(Value, Option<Type>)>, Vec<Value>)> {
+        if !self.eat_word("carry") {
+            return Ok((vec![], vec![]));
+        }
+        self.expect("(")?;
+        let pairs = self.list(")", |p| {
+            let arg = p.argument()?;
+            p.expect("=")?;
+            Ok((arg, p.value()?))
+        })?;
+        Ok(pairs.into_iter().unzip())
+    }
+
+    fn for_op(&mut self, header: Header) -> Result<Op> {
+        let index = self.argument()?;
+        self.expect("=")?;
+        let mut operands = vec![self.value()?];
+        self.expect_word("to")?;
+        operands.push(self.value()?);
+        self.expect_word("step")?;
+        operands.push(self.value()?);
+        let (carried, inits) = self.carry()?;
+        operands.extend(inits);
+        let types = self.types()?;
+        let loc = self.loc(header.start)?;
+        let mut args = self.define_arguments(&[index], &[Type::Scalar(DType::I32)], header.start)?;
+        args.extend(self.define_arguments(&carried, &types, header.start)?);
+        let body = self.region(args)?;
+        self.finish(header, OpKind::For, operands, types, vec![body], loc)
+    }
+
+    fn while_op(&mut self, header: Header) -> Result<Op> {
+        let (carried, inits) = self.carry()?;
+        let types = self.types()?;
+        let loc = self.loc(header.start)?;
+        let args = self.define_arguments(&carried, &types, header.start)?;
+        let test = self.region(args)?;
+        self.expect_word("do")?;
+        let at = self.at;
+        let carried = if self.eat("(") { self.list(")", |p| p.argument())? } else { vec![] };
+        let args = self.define_arguments(&carried, &types, at)?;
+        let body = self.region(args)?;
+        self.finish(header, OpKind::While, inits, types, vec![test, body], loc)
+    }
+
+    /// Attributes and operands of an operation without regions.
+    fn form(&mut self, mnemonic: &str, at: Position) -> Result<(Form, Vec<Value>)> {
+        if let Some(kind) = elementwise(mnemonic) {
+            return Ok((Form::Known(kind), self.values()?));
+        }
+        let form = match mnemonic {
+            "const" => {
+                let dtype = match self.token {
+                    Token::Word(word) => DType::from_name(word),
+                    _ => None,
+                };
+                if dtype.is_some() {
+                    self.advance();
+                }
+                Form::Const(dtype, self.digits()?)
+            }
+            "iota" => {
+                let shape = self.to(Self::shape)?;
+                let operands = self.values()?;
+                self.expect_word("axis")?;
+                return Ok((Form::Iota(shape, self.number("an axis")?), operands));
+            }
+            "cast" => Form::Cast(self.to(|p| {
+                let at = p.at;
+                let word = p.word("an element type")?;
+                DType::from_name(word).ok_or_else(|| error(at, format!("`{word}` is not an element type")))
+            })?),
+            "broadcast" => Form::Broadcast(self.to(Self::shape)?),
+            "reshape" => Form::Reshape(self.to(Self::shape)?),
+            "transpose" => {
+                let operands = self.values()?;
+                self.expect_word("perm")?;
+                self.expect("[")?;
+                let perm = self.list("]", |p| p.number("a dimension"))?;
+                return Ok((Form::Known(OpKind::Transpose(perm)), operands));
+            }
+            "reduce" => {
+                let at = self.at;
+                let name = self.word("`sum`, `max` or `min`")?;
+                let op = ReduceOp::from_name(name).ok_or_else(|| error(at, format!("`{name}` is not a reduction")))?;
+                let operands = self.values()?;
+                self.expect_word("axis")?;
+                return Ok((Form::Known(OpKind::Reduce { op, axis: self.number("an axis")? }), operands));
+            }
+            "dot" => {
+                let operands = self.values()?;
+                return Ok((Form::Known(self.dot()?), operands));
+            }
+            "load" => {
+                let shape = self.to(Self::shape)?;
+                let mut operands = vec![];
+                if matches!(self.token, Token::Value(_)) {
+                    operands.push(self.value()?);
+                    self.starts(&mut operands)?;
+                }
+                return Ok((Form::Load(shape), operands));
+            }
+            "store" => {
+                let mut operands = vec![];
+                if matches!(self.token, Token::Value(_)) {
+                    operands.push(self.value()?);
+                    if self.eat(",") {
+                        operands.insert(0, self.value()?);
+                    }
+                    self.starts(&mut operands)?;
+                }
+                return Ok((Form::Known(OpKind::Store), operands));
+            }
+            "program_id" => Form::Known(OpKind::ProgramId(self.number("a grid dimension")?)),
+            "num_programs" => Form::Known(OpKind::NumPrograms(self.number("a grid dimension")?)),
+            "size" => Form::Known(OpKind::Size(self.size()?)),
+            other => return Err(error(at, format!("`{other}` is not an operation"))),
+        };
+        Ok((form, self.values()?))
+    }
+
+    /// `to x`, or nothing.
+    fn to<T>(&mut self, item: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
+        if self.eat_word("to") { item(self).map(Some) } else { Ok(None) }
+    }
+
+    /// `[%a, %b]`, or nothing.
+    fn starts(&mut self, operands: &mut Vec<Value>) -> Result<()> {
+        if self.eat("[") {
+            operands.extend(self.list("]", |p| p.value())?);
+        }
+        Ok(())
+    }
+
+    fn dot(&mut self) -> Result<OpKind> {
+        let lhs_transposed = self.eat_word("lhs_transposed");
+        let rhs_transposed = self.eat_word("rhs_transposed");
+        let precision = if self.eat_word("precision") {
+            let at = self.at;
+            let name = self.word("`default`, `high` or `highest`")?;
+            Precision::from_name(name).ok_or_else(|| error(at, format!("`{name}` is not a precision")))?
+        } else {
+            Precision::Default
+        };
+        Ok(OpKind::Dot { lhs_transposed, rhs_transposed, precision })
+    }
+
+    fn digits(&mut self) -> Result<Digits> {
+        let at = self.at;
+        let negative = self.eat("-");
+        let (Token::Word(text) | Token::Number(text)) = self.token else {
+            return self.fail("expected a literal");
+        };
+        let text = format!("{}{text}", if negative { "-" } else { "" });
+        self.advance();
+        Ok(Digits(text, at))
+    }
+}
+
+fn elementwise(mnemonic: &str) -> Option<OpKind> {
+    None.or_else(|| UnaryOp::from_name(mnemonic).map(OpKind::Unary))
+        .or_else(|| BinaryOp::from_name(mnemonic).map(OpKind::Binary))
+        .or_else(|| CompareOp::from_name(mnemonic).map(OpKind::Compare))
+        .or_else(|| (mnemonic == OpKind::Select.mnemonic()).then_some(OpKind::Select))
+}
+
+fn check_types(header: &Header, types: &[Type]) -> Result<()> {
+    match (header.results.len(), types.len()) {
+        (want, got) if want == got => Ok(()),
+        (want, got) => Err(error(header.start, format!("{want} results with {got} types"))),
+    }
+}
+
+/// The kind, with what it takes from the type of the one result.
+fn complete(form: Form, types: &[Type], at: Position) -> Result<OpKind> {
+    let result = || match types {
+        [one] => Ok(*one),
+        _ => Err(error(at, "an operation that takes its shape or element type from its result needs exactly one".into())),
+    };
+    let shape = |given: Option<Shape>| given.map_or_else(|| result().map(Type::shape), Ok);
+    let dtype = |given: Option<DType>| given.map_or_else(|| result().map(Type::dtype), Ok);
+    Ok(match form {
+        Form::Known(kind) => kind,
+        Form::Const(given, Digits(text, at)) => {
+            let dtype = dtype(given)?;
+            let literal = Literal::parse(dtype, &text);
+            OpKind::Const(literal.ok_or_else(|| error(at, format!("`{text}` is not a literal of {dtype}")))?)
+        }
+        Form::Iota(given, axis) => OpKind::Iota { shape: shape(given)?, axis },
+        Form::Cast(given) => OpKind::Cast(dtype(given)?),
+        Form::Broadcast(given) => OpKind::Broadcast(shape(given)?),
+        Form::Reshape(given) => OpKind::Reshape(shape(given)?),
+        Form::Load(given) => OpKind::Load(shape(given)?),
+    })
+}

@@ -1,0 +1,84 @@
+//! Which elements of a window lie inside its array: index map, block and array size as kernel code.
+
+use super::element::Element;
+use super::session::{self, Raw};
+use super::shape::Shape;
+use super::value::{Handle, Tile};
+use crate::ir::{BinaryOp, BlockDim, CompareOp, DType, Loc, OpKind, Region, SizeExpr, Type, Value, Window};
+use std::collections::HashMap;
+
+/// The mask of a window. Dimensions that every launch fills exactly need no test.
+pub(super) fn mask<S: Shape>(window: Raw, loc: Loc) -> Tile<bool, S>
+where
+    bool: Element,
+{
+    let Some(of) = session::window(window) else { return Tile::wrap(session::dead()) };
+    let emit = |kind, operands: &[Raw]| session::emit(kind, operands, loc.clone());
+    let shape = S::shape();
+    let starts = inline(&of.map, &loc);
+    let mut mask: Option<Raw> = None;
+    let kept = of.block.iter().enumerate().filter_map(|(d, b)| match b {
+        BlockDim::Blocked(n) => Some((d, *n)),
+        BlockDim::Squeezed => None,
+    });
+    for (axis, (d, block)) in kept.enumerate() {
+        if of.array[d] == SizeExpr::Const(block as i64) {
+            continue;
+        }
+        let block = emit(OpKind::Const((block as i32).into()), &[]);
+        let start = emit(OpKind::Binary(BinaryOp::Mul), &[starts[d], block]);
+        let size = size(&of.array[d], &loc);
+        let left = emit(OpKind::Binary(BinaryOp::Sub), &[size, start]);
+        let left = emit(OpKind::Broadcast(shape), &[left]);
+        let index = emit(OpKind::Iota { shape, axis }, &[]);
+        let inside = emit(OpKind::Compare(CompareOp::Lt), &[index, left]);
+        mask = Some(mask.map_or(inside, |m| emit(OpKind::Binary(BinaryOp::And), &[m, inside])));
+    }
+    Tile::wrap(mask.unwrap_or_else(|| {
+        let yes = emit(OpKind::Const(true.into()), &[]);
+        emit(OpKind::Broadcast(shape), &[yes])
+    }))
+}
+
+/// The block indices of this grid step: the index map's operations again, in the body.
+fn inline(map: &Region, loc: &Loc) -> Vec<Raw> {
+    let mut raws: HashMap<Value, Raw> = HashMap::new();
+    for (axis, &arg) in map.args.iter().enumerate() {
+        raws.insert(arg, session::emit(OpKind::ProgramId(axis), &[], loc.clone()));
+    }
+    for op in &map.ops {
+        let operands: Vec<Raw> = op.operands.iter().map(|v| raws[v]).collect();
+        let result = session::emit(op.kind.clone(), &operands, op.loc.clone());
+        raws.insert(op.results[0], result);
+    }
+    map.yields.iter().map(|v| raws[v]).collect()
+}
+
+/// A size expression as a scalar of the kernel. The launch has checked that it fits an i32.
+fn size(expr: &SizeExpr, loc: &Loc) -> Raw {
+    let emit = |kind, operands: &[Raw]| session::emit(kind, operands, loc.clone());
+    let binary = |op, a: Raw, b: Raw| emit(OpKind::Binary(op), &[a, b]);
+    match expr {
+        SizeExpr::Const(n) => emit(OpKind::Const(i32::try_from(*n).unwrap_or(i32::MAX).into()), &[]),
+        SizeExpr::Size(id) => emit(OpKind::Size(*id), &[]),
+        SizeExpr::Add(a, b) => binary(BinaryOp::Add, size(a, loc), size(b, loc)),
+        SizeExpr::Sub(a, b) => binary(BinaryOp::Sub, size(a, loc), size(b, loc)),
+        SizeExpr::Mul(a, b) => binary(BinaryOp::Mul, size(a, loc), size(b, loc)),
+        SizeExpr::CeilDiv(a, b) => {
+            let (a, b) = (size(a, loc), size(b, loc));
+            let rest = binary(BinaryOp::Rem, a, b);
+            let zero = emit(OpKind::Const(0.into()), &[]);
+            let more = emit(OpKind::Compare(CompareOp::Gt), &[rest, zero]);
+            let more = emit(OpKind::Cast(DType::I32), &[more]);
+            binary(BinaryOp::Add, binary(BinaryOp::Div, a, b), more)
+        }
+    }
+}
+
+/// The window behind a handle, and whether the handle is one.
+pub(super) fn of(kernel: &crate::ir::Kernel, value: Value) -> Option<Window> {
+    match kernel.ty(value) {
+        Type::Ref(..) => kernel.param_of(value).and_then(|(_, param)| param.window().cloned()),
+        _ => None,
+    }
+}

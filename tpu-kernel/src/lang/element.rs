@@ -1,0 +1,64 @@
+//! The Rust types of tile elements, and what they can do.
+
+use crate::ir::{DType, Literal};
+use half::bf16;
+
+/// An element type: `f32`, `bf16`, `i32` or `bool`.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not an element type", label = "tiles hold `f32`, `bf16`, `i32` or `bool`")]
+pub trait Element: Copy + Default + Send + Sync + Into<Literal> + sealed::Sealed + 'static {
+    /// The element type in the IR.
+    const DTYPE: DType;
+}
+
+/// An element type with arithmetic: `f32`, `bf16` or `i32`.
+#[diagnostic::on_unimplemented(message = "`{Self}` has no arithmetic", label = "arithmetic takes `f32`, `bf16` or `i32` elements")]
+pub trait Number: Element {
+    /// What a matrix product of such elements accumulates in: `f32`, or `i32` for `i32`.
+    type Acc: Number;
+}
+
+/// A floating-point element type: `f32` or `bf16`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a floating-point element type",
+    label = "this takes `f32` or `bf16` elements; convert with `.cast()`"
+)]
+pub trait Float: Number<Acc = f32> {}
+
+/// An element type with bitwise or logical operations: `i32` or `bool`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no bitwise operations",
+    label = "`&`, `|`, `^` and `!` take `i32` or `bool` elements"
+)]
+pub trait Bits: Element {}
+
+mod sealed {
+    /// Element types are a closed set: each is known to every executor.
+    pub trait Sealed {}
+}
+
+macro_rules! elements {
+    ($($ty:ty = $dtype:ident),+) => {
+        $(
+            impl sealed::Sealed for $ty {}
+            impl Element for $ty {
+                const DTYPE: DType = DType::$dtype;
+            }
+        )+
+    };
+}
+
+elements!(f32 = F32, bf16 = Bf16, i32 = I32, bool = Bool);
+
+impl Number for f32 {
+    type Acc = f32;
+}
+impl Number for bf16 {
+    type Acc = f32;
+}
+impl Number for i32 {
+    type Acc = i32;
+}
+impl Float for f32 {}
+impl Float for bf16 {}
+impl Bits for i32 {}
+impl Bits for bool {}

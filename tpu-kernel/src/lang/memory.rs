@@ -1,0 +1,206 @@
+//! The handles of memory: [`In`] and [`Out`] windows on arrays, and [`Vmem`] scratch.
+//!
+//! Rules: memory is not a value: it is loaded before arithmetic and stored after. An access names a
+//! corner and a static shape; one that leaves the block is an error, at build time where the corner
+//! is constant, else while the kernel runs. Nothing is clamped.
+
+use super::arith::tiles;
+use super::bounds;
+use super::element::{Element, Number};
+use super::session::{self, Raw};
+use super::shape::{BcastShape, Shape};
+use super::value::{Handle, IntoScalar, Join, Operand, Tile};
+use super::{Dim, select};
+use crate::ir::{BinaryOp, Loc, OpKind};
+use std::marker::PhantomData;
+
+macro_rules! memory {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        pub struct $name<T, S> {
+            raw: Raw,
+            of: PhantomData<(T, S, *const ())>,
+        }
+        impl<T, S> Clone for $name<T, S> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<T, S> Copy for $name<T, S> {}
+
+        impl<T: Element, S: Shape> $name<T, S> {
+            pub(super) fn wrap(raw: Raw) -> Self {
+                $name { raw, of: PhantomData }
+            }
+
+            /// The whole block.
+            #[track_caller]
+            pub fn load(self) -> Tile<T, S> {
+                load(self.raw, [0; 4], S::RANK, Loc::caller())
+            }
+
+            /// The tile of shape `P` whose first element is at `corner`: a start for each dimension, constant or computed.
+            ///
+            /// A start below 0 or a part that leaves the block is an error, never clamped.
+            #[track_caller]
+            pub fn load_at<P: SameRank<S>>(self, corner: impl Corner<S>) -> Tile<T, P> {
+                let operands = [vec![self.raw], corner.starts()].concat();
+                Tile::wrap(session::emit(OpKind::Load(P::shape()), &operands, Loc::caller()))
+            }
+        }
+    };
+}
+
+memory!(
+    /// A window on an input array: the block of this grid step. Read only.
+    ///
+    /// Where a block reaches past the array, the elements outside are poison (NaN, `i32::MIN`, true):
+    /// replace them with [`In::load_or`], or select them away with [`In::in_bounds`].
+    In
+);
+memory!(
+    /// A window on an output array: the block of this grid step. It starts as poison, keeps its
+    /// contents while consecutive steps have the same block, and is written back when the block
+    /// changes; what reaches past the array is dropped.
+    Out
+);
+memory!(
+    /// Scratch in VMEM. It starts as poison and keeps its contents over the whole grid.
+    Vmem
+);
+
+fn load<T: Element, S: Shape>(raw: Raw, corner: [i32; 4], rank: usize, loc: Loc) -> Tile<T, S> {
+    let operands = [vec![raw], origin(&corner[..rank], &loc)].concat();
+    Tile::wrap(session::emit(OpKind::Load(S::shape()), &operands, loc))
+}
+
+fn origin(corner: &[i32], loc: &Loc) -> Vec<Raw> {
+    corner.iter().map(|&start| session::emit(OpKind::Const(start.into()), &[], loc.clone())).collect()
+}
+
+fn store(raw: Raw, value: Raw, starts: Vec<Raw>, loc: Loc) {
+    session::emit(OpKind::Store, &[vec![raw, value], starts].concat(), loc);
+}
+
+impl<T: Element, S: Shape> In<T, S> {
+    /// Which elements of the block are elements of the array.
+    #[track_caller]
+    pub fn in_bounds(self) -> Tile<bool, S> {
+        bounds::mask(self.raw, Loc::caller())
+    }
+
+    /// The whole block, with `fill` in place of what lies outside the array.
+    #[track_caller]
+    pub fn load_or(self, fill: impl IntoScalar<T>) -> Tile<T, S> {
+        select(self.in_bounds(), self.load(), fill.into_scalar())
+    }
+}
+
+macro_rules! writable {
+    ($name:ident) => {
+        impl<T: Element, S: Shape> $name<T, S> {
+            /// Writes the whole block; the value broadcasts to its shape.
+            #[track_caller]
+            pub fn store<B: Operand<T>>(self, value: B)
+            where
+                S: BcastShape<B::Shape, J = S>,
+            {
+                let loc = Loc::caller();
+                let value = value.operand::<S>(&loc);
+                store(self.raw, value, origin(&[0; 4][..S::RANK], &loc), loc);
+            }
+
+            /// Writes `value` with its first element at `corner`: a start for each dimension, constant or computed.
+            #[track_caller]
+            pub fn store_at<P: SameRank<S>>(self, corner: impl Corner<S>, value: Tile<T, P>) {
+                store(self.raw, value.raw(), corner.starts(), Loc::caller());
+            }
+
+            /// Writes one value everywhere.
+            #[track_caller]
+            pub fn fill(self, value: impl IntoScalar<T>) {
+                let loc = Loc::caller();
+                let value = value.into_scalar().operand::<S>(&loc);
+                store(self.raw, value, origin(&[0; 4][..S::RANK], &loc), loc);
+            }
+        }
+
+        /// Loads, adds and stores.
+        impl<T: Number, S: Shape, B: Operand<T>> std::ops::AddAssign<B> for $name<T, S>
+        where
+            S: BcastShape<B::Shape, J = S>,
+        {
+            #[track_caller]
+            fn add_assign(&mut self, other: B) {
+                let loc = Loc::caller();
+                let sum: Tile<T, Join<S, B::Shape>> =
+                    tiles(BinaryOp::Add, load::<T, S>(self.raw, [0; 4], S::RANK, loc.clone()), other, loc.clone());
+                store(self.raw, sum.raw(), origin(&[0; 4][..S::RANK], &loc), loc);
+            }
+        }
+    };
+}
+
+writable!(Out);
+writable!(Vmem);
+
+/// Where a part of a block of shape `S` starts: a tuple with an `i32` or `Scalar<i32>` for each dimension.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a corner of a block of shape `{S}`",
+    label = "expected a tuple with one start per dimension, each an `i32` or a `Scalar<i32>`, as in `(j * BK, 0)`"
+)]
+pub trait Corner<S> {
+    #[doc(hidden)]
+    #[track_caller]
+    fn starts(self) -> Vec<Raw>;
+}
+
+/// A shape with as many dimensions as `S`.
+#[diagnostic::on_unimplemented(
+    message = "a part of shape `{Self}` has not as many dimensions as the block of shape `{S}`",
+    label = "a part has the rank of the block; reshape it afterwards"
+)]
+pub trait SameRank<S>: Shape {}
+
+macro_rules! corner {
+    ($($d:ident $e:ident $i:ident $n:tt),+) => {
+        impl<$($d: Dim,)+ $($i: IntoScalar<i32>),+> Corner<($($d,)+)> for ($($i,)+) {
+            #[track_caller]
+            fn starts(self) -> Vec<Raw> {
+                vec![$(self.$n.into_scalar().raw()),+]
+            }
+        }
+        impl<$($d: Dim,)+ $($e: Dim),+> SameRank<($($d,)+)> for ($($e,)+) {}
+    };
+}
+
+corner!(A B I 0);
+corner!(A B I 0, C D J 1);
+corner!(A B I 0, C D J 1, E F K 2);
+corner!(A B I 0, C D J 1, E F K 2, G H L 3);
+
+/// What a load must precede: the bound that makes `window + tile` an error about memory.
+#[diagnostic::on_unimplemented(
+    message = "`{M}` is memory, not a value",
+    label = "load it first: `.load()`",
+    note = "arithmetic takes tiles; `.load()` reads the block of this grid step"
+)]
+pub trait LoadedFirst<M> {}
+
+macro_rules! not_a_value {
+    ($($name:ident: $($tr:ident $method:ident),+;)+) => { $($(
+        #[diagnostic::do_not_recommend]
+        impl<T, S, R: LoadedFirst<$name<T, S>>> std::ops::$tr<R> for $name<T, S> {
+            type Output = R;
+            fn $method(self, other: R) -> R {
+                other
+            }
+        }
+    )+)+ };
+}
+
+not_a_value!(
+    In: Add add, Sub sub, Mul mul, Div div, Rem rem;
+    Out: Add add, Sub sub, Mul mul, Div div, Rem rem;
+    Vmem: Add add, Sub sub, Mul mul, Div div, Rem rem;
+);

@@ -1,0 +1,110 @@
+//! The language: typed handles that record the kernel they are used in.
+//!
+//! Rules: rustc checks rank, block shape, element type and memory space, because they are in the
+//! types; the handles do nothing but call the IR builder of the kernel being built on this thread.
+
+mod arith;
+mod bounds;
+mod compare;
+mod control;
+mod dim;
+mod element;
+mod memory;
+mod session;
+mod shape;
+pub mod stage;
+mod tile;
+mod value;
+
+pub use compare::{Equality, Logic, Order};
+pub use control::{Carries, Carry, Condition};
+pub use dim::{Bcast, D, Dim, One, Sym};
+pub use element::{Bits, Element, Float, Number};
+pub use memory::{Corner, In, LoadedFirst, Out, SameRank, Vmem};
+pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
+pub use stage::{num_programs, program_id};
+pub use tile::{choose, dot, dot_with, iota, literal, select};
+pub use value::{Handle, IntoScalar, Operand, Scalar, Tile};
+
+/// What expanded code calls. Not for people.
+#[doc(hidden)]
+pub mod expanded {
+    pub use super::control::{For, If, While, absent, never};
+    pub use super::stage::*;
+    pub use crate::with_element;
+    pub use std::option::Option;
+}
+
+/// A plain Rust range: a `for` over it is unrolled while the kernel is built, one over `a..b` is a loop of the kernel.
+pub fn unroll(range: std::ops::Range<i32>) -> std::ops::Range<i32> {
+    range
+}
+
+/// Expands `$body` with `$t` the Rust type of the element type `$dtype`, which staging has checked against the class.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_element {
+    (Element, $dtype:expr, $t:ident, $body:expr) => {
+        match $dtype {
+            $crate::ir::DType::F32 => {
+                type $t = f32;
+                $body
+            }
+            $crate::ir::DType::Bf16 => {
+                type $t = $crate::bf16;
+                $body
+            }
+            $crate::ir::DType::I32 => {
+                type $t = i32;
+                $body
+            }
+            $crate::ir::DType::Bool => {
+                type $t = bool;
+                $body
+            }
+        }
+    };
+    (Number, $dtype:expr, $t:ident, $body:expr) => {
+        match $dtype {
+            $crate::ir::DType::F32 => {
+                type $t = f32;
+                $body
+            }
+            $crate::ir::DType::Bf16 => {
+                type $t = $crate::bf16;
+                $body
+            }
+            $crate::ir::DType::I32 => {
+                type $t = i32;
+                $body
+            }
+            _ => {}
+        }
+    };
+    (Float, $dtype:expr, $t:ident, $body:expr) => {
+        match $dtype {
+            $crate::ir::DType::F32 => {
+                type $t = f32;
+                $body
+            }
+            $crate::ir::DType::Bf16 => {
+                type $t = $crate::bf16;
+                $body
+            }
+            _ => {}
+        }
+    };
+    (Bits, $dtype:expr, $t:ident, $body:expr) => {
+        match $dtype {
+            $crate::ir::DType::I32 => {
+                type $t = i32;
+                $body
+            }
+            $crate::ir::DType::Bool => {
+                type $t = bool;
+                $body
+            }
+            _ => {}
+        }
+    };
+}

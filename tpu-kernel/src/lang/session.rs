@@ -1,0 +1,210 @@
+//! The kernel being built on this thread. A thin wrapper: all IR is made by [`ir::Builder`](crate::ir::Builder).
+//!
+//! Rules: handles name a value and the session that made it; a handle of another session, or of a
+//! region that is closed, is a fault at the user's line; after a fault, handles are dead and cause no
+//! second one. Outside a session every operation yields a dead handle, which no kernel accepts.
+
+use crate::BuildFault;
+use crate::ir::{Builder, Loc, OpKind, Precision, Region, Type, Value};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What a handle holds: a value of the session of that number.
+#[derive(Clone, Copy, Debug)]
+pub struct Raw {
+    value: Value,
+    epoch: u32,
+}
+
+/// The session of handles that stand for nothing: made outside a kernel.
+const NOWHERE: u32 = 0;
+/// The session of handles whose making was a fault, which is recorded already.
+const DEAD: u32 = 1;
+
+impl Raw {
+    const NOWHERE: Raw = Raw { value: Value(0), epoch: NOWHERE };
+    const DEAD: Raw = Raw { value: Value(0), epoch: DEAD };
+}
+
+/// A kernel under construction.
+pub(super) struct Session {
+    epoch: u32,
+    pub(super) builder: Builder,
+    /// The size of each `Sym`.
+    blocks: Vec<usize>,
+    /// The precision of dots that do not name their own.
+    pub(super) precision: Precision,
+    pub(super) faults: Vec<BuildFault>,
+    /// Numbers of the open regions, outermost first.
+    open: Vec<u32>,
+    regions: u32,
+    /// The region that made each value.
+    made_in: Vec<u32>,
+}
+
+thread_local! {
+    /// Innermost last: a kernel that builds another kernel while it is built has its own session.
+    static SESSIONS: RefCell<Vec<Session>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Session {
+    pub(super) fn new(builder: Builder, blocks: Vec<usize>, precision: Precision) -> Session {
+        static EPOCHS: AtomicU32 = AtomicU32::new(DEAD + 1);
+        // Two numbers are reserved; after 2^32 kernels a wrap could meet them.
+        let epoch = EPOCHS.fetch_add(1, Ordering::Relaxed).max(DEAD + 1);
+        Session { epoch, builder, blocks, precision, faults: vec![], open: vec![0], regions: 1, made_in: vec![] }
+    }
+
+    /// The value behind a handle, or a dead one's absence; a fault is recorded once.
+    fn resolve(&mut self, raw: Raw, loc: &Loc) -> Option<Value> {
+        if raw.epoch == DEAD {
+            return None;
+        }
+        if raw.epoch != self.epoch {
+            self.faults.push(BuildFault::ForeignValue(loc.clone()));
+            return None;
+        }
+        if !self.open.contains(&self.made_in[raw.value.0 as usize]) {
+            self.faults.push(BuildFault::OutOfRegion(loc.clone()));
+            return None;
+        }
+        Some(raw.value)
+    }
+
+    fn resolve_all(&mut self, raws: &[Raw], loc: &Loc) -> Option<Vec<Value>> {
+        // All are resolved, so that every fault of one operation is recorded.
+        let values: Vec<Option<Value>> = raws.iter().map(|&raw| self.resolve(raw, loc)).collect();
+        values.into_iter().collect()
+    }
+
+    /// A handle of a new value, made in the innermost region.
+    pub(super) fn adopt(&mut self, value: Value) -> Raw {
+        let region = *self.open.last().expect("the body is always open");
+        self.made_in.resize(self.builder.kernel().types.len(), region);
+        Raw { value, epoch: self.epoch }
+    }
+
+    fn begin(&mut self, args: &[Type]) -> Vec<Raw> {
+        let values = self.builder.begin_region(args);
+        self.open.push(self.regions);
+        self.regions += 1;
+        values.into_iter().map(|value| self.adopt(value)).collect()
+    }
+
+    fn end(&mut self, yields: &[Value]) -> Region {
+        // Values of the region itself were adopted one by one; none are left for the outer region.
+        self.open.pop();
+        self.builder.end_region(yields)
+    }
+}
+
+/// Runs `f` on the kernel being built, if there is one.
+pub(super) fn with<R>(f: impl FnOnce(&mut Session) -> R) -> Option<R> {
+    SESSIONS.with_borrow_mut(|sessions| sessions.last_mut().map(f))
+}
+
+/// Opens a session for the duration of `f` and returns it at the end, whatever `f` did.
+pub(super) fn scope<R>(session: Session, f: impl FnOnce() -> R) -> (Session, std::thread::Result<R>) {
+    SESSIONS.with_borrow_mut(|sessions| sessions.push(session));
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
+    let session = SESSIONS.with_borrow_mut(|sessions| sessions.pop().expect("the session pushed above"));
+    (session, result)
+}
+
+/// The size of the block-size symbol, 1 outside a kernel.
+pub(super) fn block_size(index: usize) -> usize {
+    with(|s| s.blocks.get(index).copied()).flatten().unwrap_or(1)
+}
+
+/// Records an operation and returns its result; a dead handle where an operand is dead or a rule is broken.
+pub(super) fn emit(kind: OpKind, operands: &[Raw], loc: Loc) -> Raw {
+    with(|s| {
+        let Some(values) = s.resolve_all(operands, &loc) else { return Raw::DEAD };
+        match s.builder.op(kind, &values, loc) {
+            Ok(Some(value)) => s.adopt(value),
+            Ok(None) => Raw::DEAD,
+            Err(fault) => {
+                s.faults.push(BuildFault::Rule(fault));
+                Raw::DEAD
+            }
+        }
+    })
+    .unwrap_or(Raw::NOWHERE)
+}
+
+/// The type of a live handle's value.
+pub(super) fn type_of(raw: Raw) -> Option<Type> {
+    with(|s| (raw.epoch == s.epoch).then(|| s.builder.ty(raw.value))).flatten()
+}
+
+/// The window that a handle of memory stands for.
+pub(super) fn window(raw: Raw) -> Option<crate::ir::Window> {
+    with(|s| if raw.epoch == s.epoch { super::bounds::of(s.builder.kernel(), raw.value) } else { None }).flatten()
+}
+
+/// A handle whose making was a fault.
+pub(super) const fn dead() -> Raw {
+    Raw::DEAD
+}
+
+/// The precision of dots that do not name their own.
+pub(super) fn precision() -> Precision {
+    with(|s| s.precision).unwrap_or_default()
+}
+
+/// A fault at the user's line.
+pub(super) fn fault(fault: BuildFault) {
+    with(|s| s.faults.push(fault));
+}
+
+/// How many regions are open.
+pub(super) fn depth() -> usize {
+    with(|s| s.builder.depth()).unwrap_or(0)
+}
+
+/// Opens a region whose arguments have the types of these handles, after `first`; returns handles of
+/// the arguments. Dead handles get dead arguments.
+pub(super) fn begin_region(first: &[Type], like: &[Raw]) -> (Vec<Raw>, Vec<Raw>) {
+    let types: Option<Vec<Type>> = like.iter().map(|&raw| type_of(raw)).collect();
+    with(|s| {
+        let Some(types) = types else {
+            let firsts = s.begin(first);
+            return (firsts, vec![Raw::DEAD; like.len()]);
+        };
+        let mut args = s.begin(&[first, &types].concat());
+        let rest = args.split_off(first.len());
+        (args, rest)
+    })
+    .unwrap_or_else(|| (vec![Raw::NOWHERE; first.len()], vec![Raw::NOWHERE; like.len()]))
+}
+
+/// Closes the innermost region. `None` where a yielded value is dead or not of this region.
+pub(super) fn end_region(yields: &[Raw], loc: &Loc) -> Option<Region> {
+    with(|s| {
+        let values = s.resolve_all(yields, loc);
+        let region = s.end(values.as_deref().unwrap_or(&[]));
+        values.map(|_| region)
+    })
+    .flatten()
+}
+
+/// Records control flow; results have the types of `like`. Dead where an operand or a region is missing.
+pub(super) fn control(kind: OpKind, operands: &[Raw], regions: Option<Vec<Region>>, like: &[Raw], loc: Loc) -> Vec<Raw> {
+    let types: Option<Vec<Type>> = like.iter().map(|&raw| type_of(raw)).collect();
+    with(|s| {
+        let values = s.resolve_all(operands, &loc)?;
+        let results = s.builder.control(kind, &values, regions?, &types?, loc);
+        Some(results.into_iter().map(|value| s.adopt(value)).collect())
+    })
+    .flatten()
+    .unwrap_or_else(|| vec![Raw::DEAD; like.len()])
+}
+
+/// Closes regions down to `depth` and drops what they hold: a token was left half-way.
+pub(super) fn abandon(depth: usize) {
+    with(|s| {
+        while s.builder.depth() > depth {
+            s.end(&[]);
+        }
+    });
+}

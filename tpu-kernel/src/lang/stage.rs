@@ -1,0 +1,286 @@
+//! Staging: what an expanded kernel calls to declare itself, and the run that builds its IR.
+//!
+//! Rules: building depends on the configuration and the element types alone; every fault is
+//! collected; a panic of the user's code is a fault, not a panic of the caller.
+
+use super::element::Element;
+use super::memory::{In, Out, Vmem};
+use super::session::{self, Session};
+use super::shape::Shape;
+use super::value::{Handle, Scalar};
+use crate::ir::{
+    BlockDim, Builder, DType, Fault, GridDim, Kernel, Loc, OpKind, ParamKind, Rule, Semantics, SizeExpr, Space, Type, Window,
+};
+use crate::launch::{Config, LaunchError};
+use crate::{BuildFault, Error, passes};
+
+/// What the macro knows of a kernel's parameters.
+#[derive(Debug)]
+pub struct Signature {
+    /// The name of the function.
+    pub name: &'static str,
+    /// Names of the block sizes, by `Sym` number.
+    pub blocks: &'static [&'static str],
+    /// Element type parameters and their class.
+    pub elements: &'static [(&'static str, Class)],
+    /// Input arrays in order: name and element type.
+    pub inputs: &'static [(&'static str, Elem)],
+    /// Named sizes in order of first mention.
+    pub sizes: &'static [&'static str],
+}
+
+/// The element type of an operand.
+#[derive(Clone, Copy, Debug)]
+pub enum Elem {
+    /// Written in the source.
+    Fixed(DType),
+    /// The type parameter of that number.
+    Param(usize),
+}
+
+/// The bound of an element type parameter.
+#[derive(Clone, Copy, Debug)]
+pub enum Class {
+    /// `Element`: any.
+    Element,
+    /// `Number`.
+    Number,
+    /// `Float`.
+    Float,
+    /// `Bits`.
+    Bits,
+}
+
+impl Class {
+    const fn takes(self, dtype: DType) -> bool {
+        match self {
+            Class::Element => true,
+            Class::Number => dtype.is_number(),
+            Class::Float => dtype.is_float(),
+            Class::Bits => !dtype.is_float(),
+        }
+    }
+
+    const fn list(self) -> &'static str {
+        match self {
+            Class::Element => "f32, bf16, i32 or bool",
+            Class::Number => "f32, bf16 or i32",
+            Class::Float => "f32 or bf16",
+            Class::Bits => "i32 or bool",
+        }
+    }
+}
+
+/// Builds the kernel: `build` gets the element types of the type parameters and declares and runs the body.
+pub fn stage(
+    signature: &Signature,
+    config: &Config,
+    inputs: &[DType],
+    loc: Loc,
+    build: impl FnOnce(&[DType]),
+) -> Result<Kernel, Error> {
+    let blocks = blocks(signature, config)?;
+    let elements = elements(signature, config, inputs, &loc)?;
+    let mut builder = Builder::new(signature.name, loc.clone());
+    for name in signature.sizes {
+        builder.size(name);
+    }
+    let session = Session::new(builder, blocks, config.precision);
+    let (session, outcome) = session::scope(session, || build(&elements));
+    let mut faults = session.faults;
+    if let Err(panic) = outcome {
+        let message = panic.downcast_ref::<&str>().map(|s| s.to_string());
+        let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into());
+        faults.push(BuildFault::Panic { message, loc });
+    }
+    let mut finished = None;
+    if faults.is_empty() {
+        match session.builder.finish() {
+            Ok(kernel) => match passes::verify(&kernel) {
+                Ok(()) => finished = Some(kernel),
+                Err(found) => faults.extend(found.into_iter().map(BuildFault::Rule)),
+            },
+            Err(fault) => faults.push(BuildFault::Rule(fault)),
+        }
+    }
+    finished.ok_or_else(|| Error::Build { kernel: signature.name.to_string(), faults })
+}
+
+fn blocks(signature: &Signature, config: &Config) -> Result<Vec<usize>, LaunchError> {
+    let find = |name: &str| config.blocks.iter().find(|(n, _)| *n == name).map(|(_, size)| *size);
+    let missing: Vec<String> = signature.blocks.iter().filter(|n| find(n).is_none()).map(|n| n.to_string()).collect();
+    if !missing.is_empty() {
+        return Err(LaunchError::BlocksMissing { blocks: missing });
+    }
+    let mut sizes = vec![];
+    for name in signature.blocks {
+        let value = find(name).unwrap_or(0);
+        if value == 0 || i32::try_from(value).is_err() {
+            return Err(LaunchError::BlockRange { name: name.to_string(), value });
+        }
+        sizes.push(value);
+    }
+    Ok(sizes)
+}
+
+/// The element type of each type parameter: from the first input that has it, else from the configuration.
+fn elements(signature: &Signature, config: &Config, inputs: &[DType], loc: &Loc) -> Result<Vec<DType>, LaunchError> {
+    if inputs.len() != signature.inputs.len() {
+        let kernel = signature.name.to_string();
+        return Err(LaunchError::ArgumentCount { kernel, want: signature.inputs.len(), got: inputs.len() });
+    }
+    let mut bound: Vec<Option<(&str, DType)>> = vec![None; signature.elements.len()];
+    for (&(operand, elem), &got) in signature.inputs.iter().zip(inputs) {
+        let refuse = |want: String| LaunchError::ElementType { operand: operand.to_string(), want, got, loc: loc.clone() };
+        match elem {
+            Elem::Fixed(want) if want == got => {}
+            Elem::Fixed(want) => return Err(refuse(want.to_string())),
+            Elem::Param(index) => match bound[index] {
+                None if !signature.elements[index].1.takes(got) => {
+                    return Err(refuse(signature.elements[index].1.list().to_string()));
+                }
+                None => bound[index] = Some((operand, got)),
+                Some((_, first)) if first == got => {}
+                Some((by, first)) => return Err(refuse(format!("{first}, as operand `{by}` does"))),
+            },
+        }
+    }
+    let mut elements = vec![];
+    for (&(name, class), bound) in signature.elements.iter().zip(bound) {
+        let chosen = config.elements.iter().find(|(n, _)| *n == name).map(|(_, dtype)| *dtype);
+        let dtype = match (bound, chosen) {
+            (Some((operand, got)), Some(chosen)) if got != chosen => {
+                let want = format!("{chosen}, which the launch chose for `{name}`");
+                return Err(LaunchError::ElementType { operand: operand.to_string(), want, got, loc: loc.clone() });
+            }
+            (Some((_, dtype)), _) | (None, Some(dtype)) => dtype,
+            (None, None) => {
+                return Err(LaunchError::Unbound { what: "element type", name: name.to_string(), example: "DType::F32" });
+            }
+        };
+        if !class.takes(dtype) {
+            let want = class.list().to_string();
+            return Err(LaunchError::ElementType { operand: name.to_string(), want, got: dtype, loc: loc.clone() });
+        }
+        elements.push(dtype);
+    }
+    Ok(elements)
+}
+
+/// Sets `name` in a list that stays sorted, so that equal configurations are equal.
+pub fn set<V>(list: &mut Vec<(&'static str, V)>, name: &'static str, value: V) {
+    match list.binary_search_by_key(&name, |(n, _)| n) {
+        Ok(at) => list[at].1 = value,
+        Err(at) => list.insert(at, (name, value)),
+    }
+}
+
+/// A named size in a size expression.
+pub fn size_expr(name: &str) -> SizeExpr {
+    session::with(|s| SizeExpr::Size(s.builder.size(name))).unwrap_or(SizeExpr::Const(0))
+}
+
+/// A number in a size expression.
+pub fn number(n: impl Into<i64>) -> SizeExpr {
+    SizeExpr::Const(n.into())
+}
+
+/// Declares a grid dimension.
+#[track_caller]
+pub fn grid(name: &str, extent: SizeExpr, semantics: Semantics) {
+    let dim = GridDim { name: name.to_string(), extent, semantics, loc: Loc::caller() };
+    session::with(|s| s.builder.grid_dim(dim));
+}
+
+/// A block size in value position.
+pub fn block<B: super::Dim>() -> i32 {
+    i32::try_from(B::size()).unwrap_or(i32::MAX)
+}
+
+/// The index of the running step along a grid dimension, outermost 0.
+#[track_caller]
+pub fn program_id(axis: usize) -> Scalar<i32> {
+    Scalar::wrap(session::emit(OpKind::ProgramId(axis), &[], Loc::caller()))
+}
+
+/// The number of steps along a grid dimension, outermost 0.
+#[track_caller]
+pub fn num_programs(axis: usize) -> Scalar<i32> {
+    Scalar::wrap(session::emit(OpKind::NumPrograms(axis), &[], Loc::caller()))
+}
+
+/// The value of a named array size.
+#[track_caller]
+pub fn size(name: &str) -> Scalar<i32> {
+    // Outside the closure, which is no caller of the user's.
+    let loc = Loc::caller();
+    let id = session::with(|s| s.builder.size(name));
+    Scalar::wrap(id.map_or(session::dead(), |id| session::emit(OpKind::Size(id), &[], loc)))
+}
+
+/// A block index in an index map.
+#[track_caller]
+pub fn index(i: impl super::value::IntoScalar<i32>) -> Scalar<i32> {
+    i.into_scalar()
+}
+
+type Map<'a> = &'a dyn Fn(&[Scalar<i32>]) -> Vec<Scalar<i32>>;
+
+/// Declares an input window.
+#[track_caller]
+pub fn input<T: Element, S: Shape>(name: &str, array: Vec<SizeExpr>, squeezed: &[bool], map: Map<'_>) -> In<T, S> {
+    In::wrap(window::<T, S>(name, array, squeezed, map, ParamKind::In, Loc::caller()))
+}
+
+/// Declares an output window.
+#[track_caller]
+pub fn output<T: Element, S: Shape>(name: &str, array: Vec<SizeExpr>, squeezed: &[bool], map: Map<'_>) -> Out<T, S> {
+    Out::wrap(window::<T, S>(name, array, squeezed, map, ParamKind::Out, Loc::caller()))
+}
+
+fn window<T: Element, S: Shape>(
+    name: &str,
+    array: Vec<SizeExpr>,
+    squeezed: &[bool],
+    map: Map<'_>,
+    kind: fn(Window) -> ParamKind,
+    loc: Loc,
+) -> session::Raw {
+    let shape = S::shape();
+    let kept = squeezed.iter().filter(|s| !**s).count();
+    if kept != shape.rank() {
+        let rule = Rule::BlockShape { block: format!("{kept} blocked dimensions"), operand: shape };
+        session::fault(BuildFault::Rule(Fault { rule, at: name.to_string(), loc }));
+        return session::dead();
+    }
+    let mut sizes = shape.dims().iter();
+    let block =
+        squeezed.iter().map(|&s| if s { BlockDim::Squeezed } else { BlockDim::Blocked(*sizes.next().unwrap_or(&1)) }).collect();
+    let grid = session::with(|s| s.builder.kernel().grid.len()).unwrap_or(0);
+    let (args, _) = session::begin_region(&vec![Type::Scalar(DType::I32); grid], &[]);
+    let indices: Vec<Scalar<i32>> = args.into_iter().map(Scalar::wrap).collect();
+    let yields: Vec<_> = map(&indices).into_iter().map(Handle::raw).collect();
+    let Some(map) = session::end_region(&yields, &loc) else { return session::dead() };
+    let window = Window { array, block, map };
+    declare(name, Type::Ref(Space::Vmem, T::DTYPE, shape), kind(window), loc)
+}
+
+/// Declares scratch.
+#[track_caller]
+pub fn scratch<T: Element, S: Shape>(name: &str) -> Vmem<T, S> {
+    Vmem::wrap(declare(name, Type::Ref(Space::Vmem, T::DTYPE, S::shape()), ParamKind::Scratch, Loc::caller()))
+}
+
+/// Declares a scalar parameter.
+#[track_caller]
+pub fn scalar<T: Element>(name: &str) -> Scalar<T> {
+    Scalar::wrap(declare(name, Type::Scalar(T::DTYPE), ParamKind::Scalar, Loc::caller()))
+}
+
+fn declare(name: &str, ty: Type, kind: ParamKind, loc: Loc) -> session::Raw {
+    session::with(|s| {
+        let value = s.builder.param(name, ty, kind, loc);
+        s.adopt(value)
+    })
+    .unwrap_or(session::dead())
+}

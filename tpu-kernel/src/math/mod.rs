@@ -1,0 +1,23 @@
+//! Transcendental functions, each defined once over [`Lanes`].
+//!
+//! Rules: a function is straight-line code over the operations of [`Lanes`], each of which has one
+//! correctly rounded (or exact) result. The interpreter instantiates it for plain f32, the code
+//! generator for the vectors that it emits, so both give the same bits. Arguments and results are
+//! f32; the function of a bf16 is that of the widened value, rounded.
+
+mod exp;
+mod lanes;
+mod scalar;
+mod tanh;
+
+pub use exp::exp;
+pub use lanes::Lanes;
+pub use scalar::Scalar;
+pub use tanh::tanh;
+
+/// One over the square root: two correctly rounded operations, within 1.5 ulp together.
+pub fn rsqrt<L: Lanes>(l: &mut L, x: L::F) -> L::F {
+    let one = l.f32(1.0);
+    let root = l.sqrt(x);
+    l.div(one, root)
+}
