@@ -4,6 +4,7 @@
 pub mod executors;
 pub mod filetest;
 pub mod generate;
+pub mod idioms;
 pub mod kernels;
 pub mod libtpu;
 pub mod one_op;

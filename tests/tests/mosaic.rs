@@ -5,11 +5,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{DType, Kernel};
+use tpu_kernel::ir::{BlockDim, DType, Kernel, OpKind, Shape, SizeExpr, Value};
 use tpu_kernel::launch::{Allow, Binding, Config, bind};
 use tpu_kernel::mosaic;
+use tpu_tests::kernels::Writer;
 use tpu_tests::libtpu::{self, Verdict};
-use tpu_tests::{kernels, one_op};
+use tpu_tests::{idioms, kernels, one_op};
 
 /// A kernel with its input shapes.
 fn cases() -> Vec<(&'static str, Kernel, DType, Vec<Vec<usize>>)> {
@@ -44,18 +45,66 @@ fn texts_are_as_committed() {
     }
 }
 
+/// The refusal of a kernel without a grid that computes something from one tile.
+fn refusal(dtype: DType, shape: &[usize], f: impl FnOnce(&mut Writer, Value, &[Value]) -> Value) -> String {
+    let mut w = Writer::new("refused", "refused.rs");
+    let dims: Vec<_> = shape.iter().map(|&n| (SizeExpr::Const(n as i64), BlockDim::Blocked(n))).collect();
+    let x = w.input("x", dtype, &dims, &[None, None]);
+    let n = w.scalar("n", DType::I32);
+    let start = [n, w.constant(0)];
+    f(&mut w, x, &start);
+    let kernel = w.finish();
+    let binding = bind(&kernel, &Chip::V5E, &[(dtype, shape.to_vec())], &Config::default()).expect("a launch that may run");
+    mosaic::print(&kernel, &binding, &Chip::V5E).expect_err("a refusal").to_string()
+}
+
+#[test]
+fn what_cannot_be_said_is_refused() {
+    let unaligned = refusal(DType::F32, &[64, 256], |w, x, start| w.load_at(x, &[8, 256], start));
+    assert_eq!(
+        unaligned,
+        "`load` cannot be written as Mosaic: a dynamic start along axis 0 of [64x256] f32 must be a multiple of 8 that can be seen, \
+         as in `i * 8`"
+    );
+    let reshape = refusal(DType::F32, &[1000, 100], |w, x, _| {
+        let tile = w.load(x);
+        w.op(OpKind::Reshape(Shape::new(&[800, 125])), &[tile])
+    });
+    assert!(reshape.contains("cannot reshape [1000x100] to [800x125]"), "{reshape}");
+    let kernel = kernels::softmax(8, 128);
+    let nothing = Binding { sizes: vec![0, 128], grid: vec![0], arrays: vec![vec![0, 128]; 2] };
+    let error = mosaic::print(&kernel, &nothing, &Chip::V5E).expect_err("a refusal");
+    assert_eq!((error.op.as_str(), error.reason.as_str()), ("softmax", "the grid has no step"));
+}
+
+/// What a start may be without a multiple in sight: a row of few columns, a whole row, a leading dimension.
+#[test]
+fn rows_of_one_tile_start_anywhere() {
+    for (shape, part) in [([64, 128], [8, 128]), ([64, 256], [1, 256])] {
+        let mut w = Writer::new("rows", "rows.rs");
+        let dims = shape.map(|n: usize| (SizeExpr::Const(n as i64), BlockDim::Blocked(n)));
+        let x = w.input("x", DType::F32, &dims, &[None, None]);
+        let n = w.scalar("n", DType::I32);
+        let zero = w.constant(0);
+        w.load_at(x, &part, &[n, zero]);
+        let kernel = w.finish();
+        let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![shape.to_vec(), vec![]] };
+        assert!(mosaic::print(&kernel, &binding, &Chip::V5E).is_ok(), "{shape:?}");
+    }
+}
+
 /// libtpu, or a word (once) that it is missing.
 fn compiler() -> Option<PathBuf> {
     static SAID: Once = Once::new();
     let path = libtpu::path();
     if path.is_none() {
-        SAID.call_once(|| eprintln_skip("LIBTPU_PATH is not set: what libtpu accepts is not checked"));
+        SAID.call_once(|| say("LIBTPU_PATH is not set: what libtpu accepts is not checked"));
     }
     path
 }
 
 #[allow(clippy::print_stderr, reason = "a skipped check must be seen")]
-fn eprintln_skip(message: &str) {
+fn say(message: &str) {
     eprintln!("{message}");
 }
 
@@ -78,11 +127,12 @@ fn libtpu_accepts_the_kernels() {
     }
 }
 
-/// Every operation on its own: what libtpu refuses is a fault of the printer.
+/// Every operation on its own, and in idioms that fold: what libtpu refuses is a fault of the printer.
 #[test]
 fn libtpu_accepts_every_operation() {
     let Some(library) = compiler() else { return };
-    let cases = one_op::cases();
+    let mut cases = one_op::cases();
+    cases.extend(idioms::cases());
     std::thread::scope(|scope| {
         for chip in [&Chip::V5E, &Chip::V6E] {
             let (cases, library) = (&cases, &library);

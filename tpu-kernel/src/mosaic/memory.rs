@@ -1,9 +1,12 @@
-//! Loads and stores of windows and scratch, and matrix products.
+//! Loads and stores of windows and scratch.
+//!
+//! Rules: a static start is free; a dynamic one is said to be a multiple of what is known, and must be
+//! of what libtpu wants there.
 
 use super::Unsupported;
 use super::function::{Function, refuse, spelled, stored};
 use crate::chips::{LANES, SUBLANES};
-use crate::ir::{DType, Literal, Op, Precision, Shape, Type, Value};
+use crate::ir::{DType, Op, Shape, Type, Value};
 
 impl Function<'_> {
     /// The corner of an access of that shape, as index values.
@@ -55,33 +58,6 @@ impl Function<'_> {
         let vector = format!("vector<{}x{}>", tile.shape(), stored(tile.dtype()));
         self.effect(format!("vector.store {value}, {to}[{starts}] : {}, {vector}", spelled(memory)));
         Ok(())
-    }
-
-    /// A matrix product into a fresh accumulator of zeros.
-    pub(super) fn dot(&mut self, op: &Op, lhs_t: bool, rhs_t: bool, precision: Precision) -> Result<String, Unsupported> {
-        let (a, b) = (self.ty(op.operands[0]), self.ty(op.operands[1]));
-        if a.dtype() == DType::I32 {
-            return Err(refuse(op, "the matrix unit has no product of i32; cast the operands to f32 or bf16"));
-        }
-        let &[result] = op.results.as_slice() else { return Err(refuse(op, "it must have one result")) };
-        let result: Type = self.ty(result);
-        let zero = self.literal(Literal::from(0.0f32), result);
-        let (lhs, rhs) = (usize::from(!lhs_t), usize::from(rhs_t));
-        let (rows, columns) = (1 - lhs, 1 - rhs);
-        let dims = format!("<[{lhs}], [{rhs}], [{rows}], [{columns}], [0, {rows}, 1, {columns}], [], []>");
-        let precision = match (a.dtype(), precision) {
-            (DType::F32, Precision::Highest) => ", precision = #tpu.contract_precision<fp32>",
-            (DType::F32, Precision::High) => ", precision = #tpu.contract_precision<bf16x3>",
-            _ => "",
-        };
-        let [left, right] = [0, 1].map(|at| self.name(op.operands[at]));
-        Ok(self.emit(format!(
-            "tpu.matmul {left}, {right}, {zero} {{dimension_numbers = #tpu.dot_dimension_numbers{dims}, transpose_lhs_hint = false{precision}}} : {}, {}, {} -> {}",
-            spelled(a),
-            spelled(b),
-            spelled(result),
-            spelled(result),
-        )))
     }
 }
 
