@@ -1,5 +1,15 @@
-//! What the tests share: executors and arrays, the filetests' directives, and the generator of random kernels.
+//! What the tests share: executors and arrays, the filetests' directives, the generator of random
+//! kernels, and libtpu as a judge.
 
 pub mod executors;
 pub mod filetest;
 pub mod generate;
+pub mod idioms;
+pub mod kernels;
+pub mod libtpu;
+pub mod one_op;
+
+/// The snippets of the documents compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

@@ -1,26 +1,10 @@
 //! The Rust types of tensor elements.
 
-use half::bf16;
-use tpu_kernel::ir::{DType, Literal};
+/// A Rust type that tensors hold: `f32`, [`half::bf16`], `i32` or `bool`. The elements of kernels, and how
+/// they lie in memory.
+pub trait Element: tpu_kernel::lang::Element + sealed::Bytes {}
 
-/// A Rust type that tensors hold: `f32`, [`half::bf16`], `i32` or `bool`.
-pub trait Element: Copy + Into<Literal> + Send + Sync + 'static + sealed::Bytes {
-    /// Its element type at run time.
-    const DTYPE: DType;
-}
-
-impl Element for f32 {
-    const DTYPE: DType = DType::F32;
-}
-impl Element for bf16 {
-    const DTYPE: DType = DType::Bf16;
-}
-impl Element for i32 {
-    const DTYPE: DType = DType::I32;
-}
-impl Element for bool {
-    const DTYPE: DType = DType::Bool;
-}
+impl<T: tpu_kernel::lang::Element + sealed::Bytes> Element for T {}
 
 mod sealed {
     use half::bf16;

@@ -202,6 +202,19 @@ impl DeviceError {
         }
     }
 
+    /// The error as rustc would show it: with its code, and for a kernel's error the user's line and advice.
+    ///
+    /// ```
+    /// let error = tpu_device::Device::new("v3").unwrap_err();
+    /// assert_eq!(error.render(), format!("error[D001]: {error}"));
+    /// ```
+    pub fn render(&self) -> String {
+        match self {
+            DeviceError::Kernel(e) => tpu_kernel::diagnose::render(e),
+            other => format!("error[{}]: {other}", other.code()),
+        }
+    }
+
     /// The kernel's error, where it is one: its source line is found there.
     pub fn kernel(&self) -> Option<&tpu_kernel::Error> {
         match self {

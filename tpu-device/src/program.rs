@@ -19,14 +19,14 @@ pub enum Executor {
 
 /// A kernel made ready to run.
 pub(crate) enum Program {
-    Compiled(Executable),
+    Compiled(Box<Executable>),
     Interpreted,
 }
 
 impl Program {
     pub(crate) fn compile(kernel: &Kernel, executor: Executor) -> Result<Program, DeviceError> {
         match executor {
-            Executor::Cranelift => Ok(Program::Compiled(Executable::compile(kernel)?)),
+            Executor::Cranelift => Ok(Program::Compiled(Box::new(Executable::compile(kernel)?))),
             Executor::Interpreter => Ok(Program::Interpreted),
         }
     }

@@ -14,6 +14,7 @@ pub mod ir;
 pub mod lang;
 pub mod launch;
 pub mod math;
+pub mod mosaic;
 pub mod passes;
 
 pub use error::{BuildFault, Error};

@@ -4,8 +4,7 @@ use crate::matrix::Raw;
 
 /// `dst = a · b`: dst, a, b; m, n, k; the row stride of dst (its column stride is 1), then row and column
 /// strides of a and of b.
-pub type Gemm =
-    unsafe extern "C" fn(*mut u8, *const u8, *const u8, usize, usize, usize, usize, usize, usize, usize, usize);
+pub type Gemm = unsafe extern "C" fn(*mut u8, *const u8, *const u8, usize, usize, usize, usize, usize, usize, usize, usize);
 
 macro_rules! entry {
     ($(#[$doc:meta])* $name:ident, $dst:ty, $src:ty, $inner:path $(, $extra:expr)?) => {

@@ -25,9 +25,7 @@ pub(super) enum Site {
         loc: Loc,
     },
     /// The step of a `for`.
-    Step {
-        loc: Loc,
-    },
+    Step { loc: Loc },
 }
 
 /// What became of a kernel's tiles.

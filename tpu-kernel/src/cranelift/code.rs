@@ -257,9 +257,7 @@ impl<'f> Code<'f> {
 
     /// C's fmodf.
     pub(super) fn fmod(&mut self, a: Value, b: Value) -> Value {
-        self.by_lane(&[a, b], |code, args| {
-            code.call(offset_of!(Helpers, fmod), args, Some(types::F32)).expect("fmod has a result")
-        })
+        self.by_lane(&[a, b], |code, args| code.call(offset_of!(Helpers, fmod), args, Some(types::F32)).expect("fmod has a result"))
     }
 
     /// `a` where the mask (or bool) holds, else `b`.

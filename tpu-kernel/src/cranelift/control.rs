@@ -3,8 +3,8 @@
 //! any order without copying.
 
 use super::body::{Body, Site};
-use super::context::Context;
 use super::code::Code;
+use super::context::Context;
 use super::mem::{Mem, Origin};
 use crate::ir::{Op, Region, Type, Value};
 use cranelift::codegen::ir::BlockArg;

@@ -6,7 +6,7 @@ use super::context::{Context, ErrorSlot, HELPERS, RefSlot, VERSION};
 use super::memory::{Memory, poison};
 use super::window::{Array, Param, Role};
 use crate::exec::{Args, RunError};
-use crate::ir::{DType, MAX_RANK, ParamKind};
+use crate::ir::{self, DType, MAX_RANK, ParamKind, SizeExpr, SizeId};
 use crate::launch::Binding;
 use std::marker::PhantomData;
 
@@ -26,26 +26,31 @@ fn count(what: &'static str, want: usize, got: usize) -> Result<(), RunError> {
     if want == got { Ok(()) } else { Err(RunError::Count { what, want, got }) }
 }
 
-/// The array of an operand, checked against the launch.
+fn mismatch(param: &ir::Param, want: &[usize], got_dtype: DType, got: &[usize]) -> RunError {
+    RunError::Array { operand: param.name.clone(), want_dtype: param.ty.dtype(), want: want.to_vec(), got_dtype, got: got.to_vec() }
+}
+
+/// The array of an operand, checked against the launch: of that type, shape and number of bytes.
 fn array(
-    name: &str,
-    dtype: DType,
-    (want, declared): (&[usize], &[i64]),
-    (got_dtype, got, bytes): (DType, &[usize], usize),
+    param: &ir::Param,
+    want: &[usize],
+    (dtype, shape, bytes): (DType, &[usize], usize),
     pointer: *mut u8,
 ) -> Result<Array, RunError> {
-    let elements = got.iter().try_fold(dtype.bytes(), |n, &d| n.checked_mul(d));
-    let fits = want.iter().map(|&d| i64::try_from(d).ok()).eq(declared.iter().map(|&d| Some(d)));
-    if got_dtype != dtype || got != want || !fits || elements != Some(bytes) || want.len() > MAX_RANK {
-        let want = if fits { want.to_vec() } else { declared.iter().map(|&d| usize::try_from(d).unwrap_or(0)).collect() };
-        return Err(RunError::Array { operand: name.into(), want_dtype: dtype, want, got_dtype, got: got.to_vec() });
+    if dtype != param.ty.dtype() || shape != want {
+        return Err(mismatch(param, want, dtype, shape));
+    }
+    let need = shape.iter().try_fold(dtype.bytes(), |n, &d| n.checked_mul(d));
+    if need != Some(bytes) {
+        // Bytes that do not make up the shape show as so many elements.
+        return Err(mismatch(param, want, dtype, &[bytes / dtype.bytes()]));
     }
     let (mut extent, mut stride) = ([1; MAX_RANK], [0; MAX_RANK]);
     let mut step = 1;
-    for axis in (0..got.len()).rev() {
-        extent[axis] = got[axis];
+    for axis in (0..shape.len()).rev() {
+        extent[axis] = shape[axis];
         stride[axis] = step;
-        step *= got[axis].max(1);
+        step *= shape[axis].max(1);
     }
     Ok(Array { pointer, extent, stride })
 }
@@ -61,30 +66,32 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         count("outputs", kernel.outputs().count(), args.outputs.len())?;
         let wanted = kernel.params.iter().filter(|p| p.kind == ParamKind::Scalar).count();
         count("scalars", wanted, args.scalars.len())?;
+        let size = |id: SizeId| binding.sizes.get(id.0 as usize).map(|&n| i64::from(n));
+        let eval = |expr: &SizeExpr| expr.eval(&size).ok().and_then(|n| usize::try_from(n).ok());
+        for (dim, &extent) in kernel.grid.iter().zip(&binding.grid) {
+            let want = eval(&dim.extent).unwrap_or(0);
+            count("steps along a grid dimension", want, usize::try_from(extent).unwrap_or(0))?;
+        }
         let (mut inputs, mut outputs, mut given) = (args.inputs.iter(), args.outputs.iter_mut(), args.scalars.iter());
         let (mut arrays, mut scalars) = (vec![], vec![0; kernel.params.len()]);
         for (at, param) in kernel.params.iter().enumerate() {
-            let dtype = param.ty.dtype();
-            let declared: Vec<i64> = param.window().map_or(vec![], |window| {
-                let size = |id: crate::ir::SizeId| binding.sizes.get(id.0 as usize).map(|&n| i64::from(n));
-                window.array.iter().map(|extent| extent.eval(&size).unwrap_or(-1)).collect()
-            });
-            let shapes = (binding.arrays[at].as_slice(), declared.as_slice());
+            let bound = binding.arrays[at].as_slice();
+            let declared: Option<Vec<usize>> = param.window().map_or(&[][..], |w| &w.array).iter().map(eval).collect();
+            if declared.as_deref() != Some(bound) {
+                return Err(mismatch(param, &declared.unwrap_or_default(), param.ty.dtype(), bound));
+            }
             let found = match &param.kind {
-                ParamKind::In(_) => inputs.next().map(|a| {
-                    let pointer = a.bytes.as_ptr().cast_mut();
-                    array(&param.name, dtype, shapes, (a.dtype, a.shape, a.bytes.len()), pointer)
-                }),
-                ParamKind::Out(_) => outputs.next().map(|a| {
-                    let pointer = a.bytes.as_mut_ptr();
-                    array(&param.name, dtype, shapes, (a.dtype, a.shape, a.bytes.len()), pointer)
-                }),
+                ParamKind::In(_) => {
+                    inputs.next().map(|a| array(param, bound, (a.dtype, a.shape, a.bytes.len()), a.bytes.as_ptr().cast_mut()))
+                }
+                ParamKind::Out(_) => {
+                    outputs.next().map(|a| array(param, bound, (a.dtype, a.shape, a.bytes.len()), a.bytes.as_mut_ptr()))
+                }
                 ParamKind::Scratch => None,
                 ParamKind::Scalar => {
                     if let Some(literal) = given.next() {
-                        if literal.dtype() != dtype {
-                            let (operand, want, got) = (param.name.clone(), vec![], vec![]);
-                            return Err(RunError::Array { operand, want_dtype: dtype, want, got_dtype: literal.dtype(), got });
+                        if literal.dtype() != param.ty.dtype() {
+                            return Err(mismatch(param, &[], literal.dtype(), &[]));
                         }
                         scalars[at] = literal.bits();
                     }
@@ -124,7 +131,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         let mut grid = vec![0i32; self.binding.grid.len()];
         let mut blocks = vec![[0i32; MAX_RANK]; params];
         let mut open: Vec<Option<[i32; MAX_RANK]>> = vec![None; params];
-        let result = loop {
+        loop {
             let mut context = Context {
                 version: VERSION,
                 reserved: 0,
@@ -141,27 +148,25 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             // SAFETY: the table is complete: every list has an entry for each index that the verified kernel
             // names, and the maps write only the list of block indices.
             unsafe { (self.exe.code.maps)(&mut context) };
-            if let Err(error) = self.turn(&blocks, &mut open, &mut refs, base, &grid) {
-                break Err(error);
-            }
+            self.turn(&blocks, &mut open, &mut refs, base, &grid)?;
             context.refs = refs.as_ptr();
             // SAFETY: as above; each operand's memory holds its block or scratch with the strides given, the
             // arena has the size that the code was compiled for, and starts are checked by the code.
             let status = unsafe { (self.exe.code.body)(&mut context) };
             if status != 0 {
-                break Err(self.failure(context.error, &grid));
+                return Err(self.failure(context.error, &grid));
             }
             if !advance(&mut grid, &self.binding.grid) {
-                break Ok(());
+                break;
             }
-        };
+        }
         for (at, index) in open.iter().enumerate() {
             if let (Some((param, array)), Some(index)) = (self.window(at), index) {
                 // SAFETY: the index was found inside when the block was opened.
                 unsafe { param.close(array, index, base.add(param.offset)) };
             }
         }
-        result
+        Ok(())
     }
 
     fn window(&self, at: usize) -> Option<(&Param, &Array)> {

@@ -133,8 +133,8 @@ pub(super) fn compile(kernel: &Kernel) -> Result<Compiled, String> {
     match compiled {
         Ok((maps, body, sites, summary)) => {
             // SAFETY: both were compiled with the signature of `Entry` and its calling convention.
-            let [maps, body] = [maps, body]
-                .map(|id| unsafe { std::mem::transmute::<*const u8, Entry>(module.get_finalized_function(id)) });
+            let [maps, body] =
+                [maps, body].map(|id| unsafe { std::mem::transmute::<*const u8, Entry>(module.get_finalized_function(id)) });
             Ok(Compiled { code: Code { maps, body, module: ManuallyDrop::new(module) }, sites, summary })
         }
         Err(reason) => {

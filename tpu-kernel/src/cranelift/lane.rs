@@ -154,9 +154,9 @@ impl Code<'_> {
                 let zero = self.bits(0, ty);
                 self.b.ins().icmp(IntCC::NotEqual, v, zero)
             }),
-            (DType::Bool, DType::I32) => x.map(|v| {
-                if self.is_vector(v) { self.b.ins().ineg(v) } else { self.b.ins().uextend(types::I32, v) }
-            }),
+            (DType::Bool, DType::I32) => {
+                x.map(|v| if self.is_vector(v) { self.b.ins().ineg(v) } else { self.b.ins().uextend(types::I32, v) })
+            }
             (DType::Bool, DType::F32 | DType::Bf16) => x.map(|v| {
                 if self.is_vector(v) {
                     let one = self.bits(1f32.to_bits(), types::I32X4);

@@ -26,12 +26,12 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-use crate::{BuildFault, Error, passes};
 use crate::exec::{Args, RunError};
 use crate::ir::Kernel;
 use crate::launch::Binding;
-use body::Site;
+use crate::{BuildFault, Error, passes};
 pub use body::PlanSummary;
+use body::Site;
 use driver::Driver;
 use jit::Code;
 use memory::Pool;
@@ -61,7 +61,8 @@ impl Executable {
             return Err(Error::Build { kernel: kernel.name.clone(), faults });
         }
         let compiled = jit::compile(kernel).map_err(refuse)?;
-        let windows = Windows::new(kernel, compiled.summary.arena_bytes).ok_or_else(|| refuse("its windows are too large".into()))?;
+        let windows =
+            Windows::new(kernel, compiled.summary.arena_bytes).ok_or_else(|| refuse("its windows are too large".into()))?;
         Ok(Executable {
             kernel: kernel.clone(),
             code: compiled.code,

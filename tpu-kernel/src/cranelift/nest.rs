@@ -123,10 +123,10 @@ impl Nest {
         self.visited.extend(reads.visited.iter().map(|(v, _)| *v));
         self.loads.extend(reads.loads);
         self.stores.extend(output.stores);
-        if output.reduce.is_some() {
-            self.reduced.extend(output.makes);
-        } else {
-            self.own.extend(output.makes.filter(|v| *v == output.value));
+        match output.makes {
+            Some(v) if v == output.value => _ = self.own.insert(v),
+            Some(v) => _ = self.reduced.insert(v),
+            None => {}
         }
         self.outputs.push(output);
     }

@@ -177,7 +177,13 @@ impl<'k> Plan<'k> {
                 OpKind::Unary(UnaryOp::Exp | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Tanh) => DEAR,
                 OpKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) => 1 + bf16,
                 OpKind::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) => 1,
-                OpKind::Binary(BinaryOp::Min | BinaryOp::Max) => if dtype.is_float() { 4 } else { 1 },
+                OpKind::Binary(BinaryOp::Min | BinaryOp::Max) => {
+                    if dtype.is_float() {
+                        4
+                    } else {
+                        1
+                    }
+                }
                 OpKind::Binary(BinaryOp::Div | BinaryOp::Rem) => DEAR,
                 OpKind::Compare(_) | OpKind::Select => 1,
                 OpKind::Cast(to) => match (dtype, to) {
@@ -291,7 +297,11 @@ impl<'k> Plan<'k> {
         let OpInfo { op, pos, .. } = self.ops[at];
         match &op.kind {
             OpKind::Load(_) => {
-                if demand.dense || self.overwritten(op, v, pos, demand.end) { Place::Memory } else { Place::Inline }
+                if demand.dense || self.overwritten(op, v, pos, demand.end) {
+                    Place::Memory
+                } else {
+                    Place::Inline
+                }
             }
             OpKind::Iota { .. }
             | OpKind::Unary(_)

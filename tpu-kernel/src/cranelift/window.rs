@@ -1,7 +1,7 @@
 //! The blocks of a window: where they lie in the array, and the copies of those that cannot be used there.
 
 use super::context::RefSlot;
-use super::mem::{may_stay_in_place};
+use super::mem::may_stay_in_place;
 use super::memory::{ALIGN, poison};
 use crate::ir::{BlockDim, DType, Kernel, MAX_RANK, OpKind, ParamKind, Region, Value};
 
