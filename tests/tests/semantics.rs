@@ -1,12 +1,14 @@
 //! What `docs/semantics.md` promises and a filetest cannot say: effects before an error, the check of a
-//! launch's arrays, accuracy of products. And: every test that the document names exists.
+//! launch's arrays, accuracy of products, one definition of the functions. And: every test that the
+//! document names exists.
 
 use std::path::{Path, PathBuf};
 use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, RunError};
 use tpu_kernel::ir::{DType, Kernel, Literal, parse_named};
 use tpu_kernel::launch::Binding;
+use tpu_kernel::math::{Scalar, exp, rsqrt, tanh};
 use tpu_kernel::passes::verify;
-use tpu_tests::executors::{Array, EXECUTORS, Executor, run};
+use tpu_tests::executors::{Array, EXECUTORS, Executor, run, same};
 
 fn kernel(text: &str) -> Kernel {
     let kernel = parse_named(text, "test").unwrap_or_else(|e| panic!("{e}"));
@@ -193,6 +195,40 @@ fn high_precision_keeps_infinities() {
         assert_eq!(dot(&[f32::NEG_INFINITY, 0.3], &[0.1, 0.7]), f32::NEG_INFINITY, "{}", executor.name);
         assert!(dot(&[f32::INFINITY, 1.0], &[0.0, 1.0]).is_nan(), "{}", executor.name);
         assert!(dot(&[f32::NAN, 1.0], &[0.0, 1.0]).is_nan(), "{}", executor.name);
+    }
+}
+
+/// Each function over 262,000 f32 of all magnitudes, in blocks that do not divide them.
+#[test]
+fn functions_have_the_same_bits_everywhere() {
+    let functions: [(&str, fn(f32) -> f32); 3] =
+        [("exp", |x| exp(&mut Scalar, x)), ("tanh", |x| tanh(&mut Scalar, x)), ("rsqrt", |x| rsqrt(&mut Scalar, x))];
+    let arguments: Vec<f32> = (0..=u32::MAX).step_by(16411).map(f32::from_bits).collect();
+    let n = arguments.len();
+    let x = floats(&[n], arguments.iter().copied());
+    let binding = Binding { sizes: vec![n as i32], grid: vec![n.div_ceil(4093) as i32], arrays: vec![vec![n], vec![n]] };
+    for (name, function) in functions {
+        let kernel = kernel(&format!(
+            "
+kernel @function(n) {{
+  grid i = ceildiv(n, 4093) parallel
+  in %x: vmem<4093xf32> = [n] blocks [4093] at (%i) -> (%i)
+  out %o: vmem<4093xf32> = [n] blocks [4093] at (%i) -> (%i)
+  body {{
+    %z = const 0 : i32
+    %t = load %x[%z] : tile<4093xf32>
+    %y = {name} %t : tile<4093xf32>
+    store %y, %o[%z]
+  }}
+}}"
+        ));
+        for &executor in EXECUTORS {
+            let compiled = (executor.compile)(&kernel).expect("a kernel that compiles");
+            let outputs = run(&kernel, &compiled, &binding, std::slice::from_ref(&x), &[]).expect("in range");
+            for (&x, got) in arguments.iter().zip(outputs[0].elements()) {
+                assert!(same(Literal::from(function(x)), got), "{}: {name}({x:e}) is {got:?}", executor.name);
+            }
+        }
     }
 }
 
