@@ -1,6 +1,7 @@
 //! What the tests share: executors and arrays, the filetests' directives, the generator of random
 //! kernels, and libtpu as a judge.
 
+pub mod devices;
 pub mod executors;
 pub mod filetest;
 pub mod generate;
