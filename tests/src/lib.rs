@@ -1,6 +1,7 @@
 //! What the tests share: executors and arrays, the filetests' directives, the generator of random
 //! kernels, and libtpu as a judge.
 
+pub mod devices;
 pub mod executors;
 pub mod filetest;
 pub mod generate;
@@ -8,3 +9,8 @@ pub mod idioms;
 pub mod kernels;
 pub mod libtpu;
 pub mod one_op;
+
+/// The snippets of the documents compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
