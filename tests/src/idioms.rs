@@ -174,6 +174,25 @@ fn nested(cases: &mut Vec<Case>) {
         let mask = w.control(OpKind::For, &[bounds[0], bounds[1], bounds[2], first], vec![body], &[ty])[0];
         w.op(OpKind::Select, &[mask, x[0], x[1]])
     }));
+    cases.push(tiles("a loop from below zero".into(), &[at, at], at, |w, x| {
+        let ty = w.ty(x[0]);
+        let bounds = [w.constant(-3), w.constant(4), w.constant(2)];
+        let args = w.open(&[Type::Scalar(DType::I32), ty]);
+        let next = {
+            let index = w.op(OpKind::Cast(DType::F32), &[args[0]]);
+            w.stretched(BinaryOp::Add, args[1], index)
+        };
+        let body = w.close(&[next]);
+        w.control(OpKind::For, &[bounds[0], bounds[1], bounds[2], x[0]], vec![body], &[ty])[0]
+    }));
+    cases.push(tiles("a loop that does nothing".into(), &[at, at], at, |w, x| {
+        let bounds = [w.constant(0), w.constant(4), w.constant(1)];
+        w.open(&[Type::Scalar(DType::I32)]);
+        w.binary(BinaryOp::Mul, x[0], x[1]);
+        let body = w.close(&[]);
+        w.control(OpKind::For, &bounds, vec![body], &[]);
+        w.binary(BinaryOp::Add, x[0], x[1])
+    }));
     cases.push(tiles("a loop in a loop".into(), &[at, at], at, |w, x| {
         let ty = w.ty(x[0]);
         let bounds = [w.constant(0), w.constant(3), w.constant(1)];
