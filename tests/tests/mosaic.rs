@@ -2,6 +2,7 @@
 //!
 //! `BLESS=1` rewrites the texts. `LIBTPU_PATH` names libtpu.so; without it only the texts are compared.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use tpu_kernel::chips::Chip;
@@ -101,14 +102,12 @@ fn compiler() -> Option<PathBuf> {
     static SAID: Once = Once::new();
     let path = libtpu::path();
     if path.is_none() {
-        SAID.call_once(|| say("LIBTPU_PATH is not set: what libtpu accepts is not checked"));
+        SAID.call_once(|| {
+            // Past the test harness, which keeps what passing tests print.
+            let _ = writeln!(std::io::stderr(), "LIBTPU_PATH is not set: what libtpu accepts is not checked");
+        });
     }
     path
-}
-
-#[allow(clippy::print_stderr, reason = "a skipped check must be seen")]
-fn say(message: &str) {
-    eprintln!("{message}");
 }
 
 #[test]
@@ -191,8 +190,8 @@ fn whole_blocks(mut kernel: Kernel) -> Kernel {
     kernel
 }
 
-/// How libtpu 0.0.50.1 fails on one in a hundred tiny kernels after it has accepted the Mosaic text, in
-/// its scheduler and without a place; the same text for another chip often passes.
+/// How libtpu 0.0.50.1 fails on one in a hundred tiny kernels, without naming an operation or a place; the
+/// same text may pass for another chip. It is no refusal of Mosaic, whose errors say so.
 const INTERNAL: &str = "The new region is empty";
 
 /// Random kernels: what has a text compiles. `RANDOM_KERNELS` and `RANDOM_KERNELS_FROM` choose the seeds.
