@@ -39,10 +39,7 @@ fn no_input<T: Element, B: Dim>(#[block([n] at (i))] o: Out<T, (B,)>) {
 
 const ELEMENTS: u32 = line!() + 1;
 #[tpu_kernel(grid(i: n / B))]
-fn elements<B: Dim>(
-    #[block([n] at (i * B))] x: In<f32, (B,)>,
-    #[block([n] at (i))] o: Out<f32, (B,)>,
-) {
+fn elements<B: Dim>(#[block([n] at (i * B))] x: In<f32, (B,)>, #[block([n] at (i))] o: Out<f32, (B,)>) {
     o.store(x.load());
 }
 

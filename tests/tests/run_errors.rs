@@ -75,7 +75,9 @@ fn r001_slices_that_leave_the_block() {
             assert_eq!(device.stats().live_bytes, live, "the output is given back");
         }
         let text = render(&kernel_error(launch(&device, 7, 0, 0)));
-        for part in ["error[R001]", "[7, 9) along axis 0 of operand `x`, which has 8", "grid step [0]", "let loaded = x.load_at", "help: "] {
+        for part in
+            ["error[R001]", "[7, 9) along axis 0 of operand `x`, which has 8", "grid step [0]", "let loaded = x.load_at", "help: "]
+        {
             assert!(text.contains(part), "{part} in {text}");
         }
         assert_eq!(device.stats().launches, 0);
