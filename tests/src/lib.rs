@@ -1,3 +1,16 @@
-//! What the tests share: the filetests' directives, their arrays and their bindings.
+//! What the tests share: executors and arrays, the filetests' directives, the generator of random
+//! kernels, and libtpu as a judge.
 
+pub mod devices;
+pub mod executors;
 pub mod filetest;
+pub mod generate;
+pub mod idioms;
+pub mod kernels;
+pub mod libtpu;
+pub mod one_op;
+
+/// The snippets of the documents compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

@@ -27,6 +27,10 @@ pub struct Chip {
     pub smem_bytes: u64,
     /// High-bandwidth memory of the chip.
     pub hbm_bytes: u64,
+    /// Whether lanes can be gathered across sublanes, which turns a column into a row.
+    pub sublane_gather: bool,
+    /// Whether the matrix units multiply 8-bit integers.
+    pub int8_products: bool,
 }
 
 /// Sublanes of a vector register, for elements of 32 bits. [jax] `num_sublanes`.
@@ -35,7 +39,7 @@ pub const SUBLANES: usize = 8;
 pub const LANES: usize = 128;
 
 impl Chip {
-    // Cores, mxus, mxu_size, hbm: [jax], [cloud]. vmem, scoped: [libtpu], by bisection. smem: [jax].
+    // Cores, mxus, mxu_size, hbm: [jax], [cloud]. vmem, scoped, sublane_gather, int8_products: [libtpu], by bisection and trial. smem: [jax].
 
     /// TPU v4.
     pub const V4: Chip = Chip {
@@ -47,6 +51,8 @@ impl Chip {
         scoped_vmem_bytes: 16 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
+        sublane_gather: false,
+        int8_products: false,
     };
     /// TPU v5e.
     pub const V5E: Chip = Chip {
@@ -58,6 +64,8 @@ impl Chip {
         scoped_vmem_bytes: 16 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 16 * GIB,
+        sublane_gather: true,
+        int8_products: true,
     };
     /// TPU v5p.
     pub const V5P: Chip = Chip {
@@ -70,6 +78,8 @@ impl Chip {
         smem_bytes: MIB,
         // [cloud] says 95 GiB, [jax] 103e9 bytes (96 GiB): the smaller is what a program can have.
         hbm_bytes: 95 * GIB,
+        sublane_gather: true,
+        int8_products: true,
     };
     /// TPU v6e.
     pub const V6E: Chip = Chip {
@@ -81,6 +91,8 @@ impl Chip {
         scoped_vmem_bytes: 32 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
+        sublane_gather: true,
+        int8_products: true,
     };
     /// TPU7x.
     pub const TPU7X: Chip = Chip {
@@ -92,6 +104,8 @@ impl Chip {
         scoped_vmem_bytes: 32 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 192 * GIB,
+        sublane_gather: true,
+        int8_products: true,
     };
 
     /// Every chip, oldest first.

@@ -5,6 +5,7 @@
 //! through the trait that a runtime implements.
 
 pub mod chips;
+pub mod cranelift;
 pub mod diagnose;
 mod error;
 pub mod exec;
@@ -13,6 +14,7 @@ pub mod ir;
 pub mod lang;
 pub mod launch;
 pub mod math;
+pub mod mosaic;
 pub mod passes;
 
 pub use error::{BuildFault, Error};

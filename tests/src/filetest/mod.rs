@@ -100,6 +100,17 @@ fn outcome(text: &str, name: &str) -> Result<String, String> {
     }
 }
 
+/// How many of the text's `; run:` lines executors agree about: none where it is no valid kernel. An error says what
+/// they disagree about.
+pub fn agreement(text: &str) -> Result<usize, String> {
+    let Some(kernel) = parse_named(text, "text").ok().filter(|kernel| verify(kernel).is_ok()) else {
+        return Ok(0);
+    };
+    let mut canonical = kernel.clone();
+    canonicalise(&mut canonical);
+    run::agreement(text, &kernel, &canonical)
+}
+
 fn valid(kernel: &Kernel, what: &str) -> Result<(), String> {
     verify(kernel).map_err(|faults| {
         let list: Vec<String> = faults.iter().map(|f| format!("{} {} `{}` {f}", f.loc, f.rule.code(), f.at)).collect();

@@ -4,46 +4,45 @@
 //! of an input need not be given. After the arrow the outputs by name, or `error R001 at 12:5: message`.
 //! Executors must agree on the text of the result.
 
-use super::array::Array;
+use super::array;
+use crate::executors::{Array, EXECUTORS, Executor, INTERPRETER, run};
 use std::collections::HashMap;
-use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, RunError};
 use tpu_kernel::ir::{Kernel, Literal, ParamKind, SizeExpr, SizeId};
 use tpu_kernel::launch::Binding;
 
 const RUN: &str = "; run: ";
 
-type Executor = fn(&Kernel, &Binding, &mut Args<'_, '_>) -> Result<(), RunError>;
-
-/// Every executor, by name; the first is the oracle.
-const EXECUTORS: &[(&str, Executor)] = &[("interpreter", tpu_kernel::interpret::run)];
+/// Elements of an array, and steps of a grid.
+const LARGEST: usize = 1 << 16;
 
 /// The file with the results that the executors give.
 pub(super) fn outcome(text: &str, kernel: &Kernel, canonical: &Kernel) -> Result<String, String> {
     let mut found = String::new();
     let mut runs = 0;
     for line in text.split_inclusive('\n') {
-        let Some(run) = line.strip_prefix(RUN) else {
+        let Some(run) = line.strip_prefix(RUN.trim_end()) else {
             found.push_str(line);
             continue;
         };
         runs += 1;
-        let (given, expected) = run.split_once(" -> ").unwrap_or((run.trim_end(), ""));
+        let given = given(run);
         let launch = Launch::new(kernel, given)?;
-        let mut results: Vec<(String, String)> = vec![];
-        for (name, executor) in EXECUTORS {
-            results.push((format!("{name}, as written"), launch.run(*executor, kernel)));
-            results.push((format!("{name}, canonicalised"), launch.run(*executor, canonical)));
-        }
-        let (oracle, result) = match results.first() {
-            Some((oracle, result)) => (oracle.as_str(), result.as_str()),
-            None => ("", expected.trim_end()),
-        };
-        if let Some((name, other)) = results.iter().find(|(_, r)| r != result) {
-            return Err(format!("{given}\n  {oracle}: {result}\n  {name}: {other}\n{canonical}"));
-        }
-        found.push_str(&format!("{RUN}{given} -> {result}\n"));
+        let result = launch.result(kernel, canonical).map_err(|e| format!("{given}\n{e}"))?;
+        let space = if given.is_empty() { "" } else { " " };
+        found.push_str(&format!("{RUN}{given}{space}-> {result}\n"));
     }
     if runs == 0 { Err("no `; run:` line".into()) } else { Ok(found) }
+}
+
+/// How many of the text's `; run:` lines fit a kernel; an error says what executors disagree about.
+pub(super) fn agreement(text: &str, kernel: &Kernel, canonical: &Kernel) -> Result<usize, String> {
+    let launches = text.lines().filter_map(|line| Launch::new(kernel, given(line.strip_prefix(RUN.trim_end())?)).ok());
+    launches.map(|launch| launch.result(kernel, canonical).map(|_| 1)).sum()
+}
+
+/// What stands before the arrow.
+fn given(run: &str) -> &str {
+    run.split("-> ").next().unwrap_or(run).trim()
 }
 
 struct Launch {
@@ -65,7 +64,7 @@ impl Launch {
         for param in &kernel.params {
             match &param.kind {
                 ParamKind::In(window) => {
-                    let array = Array::parse(param.ty.dtype(), take(&param.name)?)?;
+                    let array = array::parse(param.ty.dtype(), take(&param.name)?)?;
                     for (expr, &dim) in window.array.iter().zip(&array.shape) {
                         if let SizeExpr::Size(id) = expr {
                             sizes[id.0 as usize] = i32::try_from(dim).ok();
@@ -92,28 +91,50 @@ impl Launch {
             return Err(format!("the kernel has no input, scalar or size `{name}`"));
         }
         let size = |id: SizeId| sizes.get(id.0 as usize).copied().flatten().map(i64::from);
-        let eval = |expr: &SizeExpr| expr.eval(&size).map_err(|e| e.to_string());
-        let grid = kernel.grid.iter().map(|dim| Ok(eval(&dim.extent)? as i32)).collect::<Result<_, String>>()?;
+        let eval = |expr: &SizeExpr| match expr.eval(&size) {
+            Ok(n) => usize::try_from(n).map_err(|_| format!("a size of {n}")),
+            Err(e) => Err(e.to_string()),
+        };
+        let bounded = |sizes: Vec<usize>| match sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size)) {
+            Some(..=LARGEST) => Ok(sizes),
+            _ => Err(format!("{sizes:?} is larger than a filetest may be")),
+        };
+        let grid = bounded(kernel.grid.iter().map(|dim| eval(&dim.extent)).collect::<Result<_, _>>()?)?;
+        let grid = grid.into_iter().map(|n| n as i32).collect();
         let arrays = kernel.params.iter().map(|param| {
             let array = param.window().map_or(&[][..], |w| &w.array);
-            array.iter().map(|expr| Ok(eval(expr)? as usize)).collect::<Result<Vec<usize>, String>>()
+            bounded(array.iter().map(eval).collect::<Result<_, String>>()?)
         });
         let arrays = arrays.collect::<Result<_, _>>()?;
         let sizes = sizes.into_iter().flatten().collect();
         Ok(Launch { inputs, scalars, binding: Binding { sizes, grid, arrays } })
     }
 
+    /// The result on which all executors agree, or what they disagree about.
+    fn result(&self, kernel: &Kernel, canonical: &Kernel) -> Result<String, String> {
+        let result = self.run(INTERPRETER, kernel);
+        for &executor in EXECUTORS {
+            for (form, kernel) in [("as written", kernel), ("canonicalised", canonical)] {
+                let other = self.run(executor, kernel);
+                if other != result {
+                    return Err(format!("interpreter: {result}\n{}, {form}: {other}\n{kernel}", executor.name));
+                }
+            }
+        }
+        Ok(result)
+    }
+
     /// The outputs, or the error, as text.
     fn run(&self, executor: Executor, kernel: &Kernel) -> String {
-        let inputs: Vec<ArrayRef<'_>> =
-            self.inputs.iter().map(|a| ArrayRef { dtype: a.dtype, shape: &a.shape, bytes: &a.bytes }).collect();
-        let mut outputs: Vec<(&str, Array)> =
-            kernel.outputs().map(|(i, p)| (p.name.as_str(), Array::zeros(p.ty.dtype(), &self.binding.arrays[i]))).collect();
-        let mut views: Vec<ArrayMut<'_>> =
-            outputs.iter_mut().map(|(_, a)| ArrayMut { dtype: a.dtype, shape: &a.shape, bytes: &mut a.bytes }).collect();
-        let mut args = Args { inputs: &inputs, outputs: &mut views, scalars: &self.scalars };
-        match executor(kernel, &self.binding, &mut args) {
-            Ok(()) => outputs.iter().map(|(name, a)| format!("{name}={}", a.text())).collect::<Vec<_>>().join(" "),
+        let compiled = match (executor.compile)(kernel) {
+            Ok(compiled) => compiled,
+            Err(e) => return format!("does not compile: {e}"),
+        };
+        match run(kernel, &compiled, &self.binding, &self.inputs, &self.scalars) {
+            Ok(outputs) => {
+                let named = kernel.outputs().zip(&outputs).map(|((_, p), a)| format!("{}={}", p.name, array::text(a)));
+                named.collect::<Vec<_>>().join(" ")
+            }
             Err(e) => {
                 let at = e.loc().map_or(String::new(), |loc| format!(" at {}:{}", loc.line, loc.column));
                 format!("error {}{at}: {e}", e.code())

@@ -1,1 +1,19 @@
-//! Placeholder.
+//! Matrix products compiled ahead of time and picked by instruction set at run time.
+//!
+//! Rules: operands are strided in both dimensions, so a transposed operand is the same matrix with its
+//! strides exchanged; the result has unit column stride and is overwritten, never read; NaN and infinity
+//! propagate (nothing is skipped because a factor is zero); accumulation is in f32, or wrapping i32; the
+//! order of accumulation differs between instruction sets, within the error bound of each function.
+//! Single-threaded: the caller owns the threads.
+
+mod bf16;
+mod f32;
+mod i32;
+mod matrix;
+pub mod raw;
+mod scratch;
+
+pub use bf16::{gemm_bf16, gemm_f32_default, gemm_f32_high};
+pub use f32::gemm_f32;
+pub use i32::gemm_i32;
+pub use matrix::{Mat, MatMut};

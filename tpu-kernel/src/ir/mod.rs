@@ -13,6 +13,7 @@ mod loc;
 mod op;
 mod renumber;
 mod size;
+pub mod table;
 mod text;
 mod types;
 

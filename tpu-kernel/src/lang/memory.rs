@@ -82,7 +82,7 @@ fn origin(corner: &[i32], loc: &Loc) -> Vec<Raw> {
     corner.iter().map(|&start| session::emit(OpKind::Const(start.into()), &[], loc.clone())).collect()
 }
 
-fn store<P: Shape>(raw: Raw, value: Raw, starts: Vec<Raw>, loc: Loc) {
+fn store(raw: Raw, value: Raw, starts: Vec<Raw>, loc: Loc) {
     session::emit(OpKind::Store, &[vec![raw, value], starts].concat(), loc);
 }
 
@@ -132,13 +132,13 @@ macro_rules! writable {
             {
                 let loc = Loc::caller();
                 let value = value.operand::<S>(&loc);
-                store::<S>(self.raw, value, origin(&[0; 4][..S::RANK], &loc), loc);
+                store(self.raw, value, origin(&[0; 4][..S::RANK], &loc), loc);
             }
 
             /// Writes `value` with its first element at `corner`: a start for each dimension, constant or computed.
             #[track_caller]
             pub fn store_at<P: SameRank<S>>(self, corner: impl Corner<S>, value: Tile<T, P>) {
-                store::<P>(self.raw, value.raw(), corner.starts(), Loc::caller());
+                store(self.raw, value.raw(), corner.starts(), Loc::caller());
             }
 
             /// Writes one value everywhere.
@@ -146,7 +146,7 @@ macro_rules! writable {
             pub fn fill(self, value: impl IntoScalar<T>) {
                 let loc = Loc::caller();
                 let value = value.into_scalar().operand::<S>(&loc);
-                store::<S>(self.raw, value, origin(&[0; 4][..S::RANK], &loc), loc);
+                store(self.raw, value, origin(&[0; 4][..S::RANK], &loc), loc);
             }
         }
 
@@ -160,7 +160,7 @@ macro_rules! writable {
                 let loc = Loc::caller();
                 let sum: Tile<T, Join<S, B::Shape>> =
                     tiles(BinaryOp::Add, load::<T, S>(self.raw, [0; 4], S::RANK, loc.clone()), other, loc.clone());
-                store::<S>(self.raw, sum.raw(), origin(&[0; 4][..S::RANK], &loc), loc);
+                store(self.raw, sum.raw(), origin(&[0; 4][..S::RANK], &loc), loc);
             }
         }
     };

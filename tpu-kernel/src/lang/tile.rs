@@ -190,9 +190,12 @@ fn of<S, A: AxisOf<S>>(_axis: A) -> (crate::ir::Shape, usize) {
     (A::shape(), A::AXIS)
 }
 
+/// The shape that a mask and two operands broadcast to.
+type Selected<S, A, B> = Join<Join<S, A>, B>;
+
 /// `a` where `mask` is true, `b` elsewhere; mask and operands broadcast. What is not selected may be anything, NaN included.
 #[track_caller]
-pub fn select<T: Element, S, A, B>(mask: Tile<bool, S>, a: A, b: B) -> Tile<T, Join<Join<S, A::Shape>, B::Shape>>
+pub fn select<T: Element, S, A, B>(mask: Tile<bool, S>, a: A, b: B) -> Tile<T, Selected<S, A::Shape, B::Shape>>
 where
     A: Operand<T>,
     B: Operand<T>,
@@ -200,9 +203,9 @@ where
     Join<S, A::Shape>: BcastShape<B::Shape>,
 {
     let loc = Loc::caller();
-    let mask = mask.operand::<Join<Join<S, A::Shape>, B::Shape>>(&loc);
-    let a = a.operand::<Join<Join<S, A::Shape>, B::Shape>>(&loc);
-    let b = b.operand::<Join<Join<S, A::Shape>, B::Shape>>(&loc);
+    let mask = mask.operand::<Selected<S, A::Shape, B::Shape>>(&loc);
+    let a = a.operand::<Selected<S, A::Shape, B::Shape>>(&loc);
+    let b = b.operand::<Selected<S, A::Shape, B::Shape>>(&loc);
     Tile::wrap(session::emit(OpKind::Select, &[mask, a, b], loc))
 }
 

@@ -53,6 +53,44 @@ pub enum Arg<'a, T> {
     Scalar(Literal),
 }
 
+impl<T> Clone for Arg<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Arg<'_, T> {}
+
+impl<'a, T> From<&'a T> for Arg<'a, T> {
+    fn from(array: &'a T) -> Arg<'a, T> {
+        Arg::Array(array)
+    }
+}
+impl<T> From<Literal> for Arg<'_, T> {
+    fn from(scalar: Literal) -> Self {
+        Arg::Scalar(scalar)
+    }
+}
+impl<T> From<f32> for Arg<'_, T> {
+    fn from(scalar: f32) -> Self {
+        Arg::Scalar(scalar.into())
+    }
+}
+impl<T> From<half::bf16> for Arg<'_, T> {
+    fn from(scalar: half::bf16) -> Self {
+        Arg::Scalar(scalar.into())
+    }
+}
+impl<T> From<i32> for Arg<'_, T> {
+    fn from(scalar: i32) -> Self {
+        Arg::Scalar(scalar.into())
+    }
+}
+impl<T> From<bool> for Arg<'_, T> {
+    fn from(scalar: bool) -> Self {
+        Arg::Scalar(scalar.into())
+    }
+}
+
 /// A runtime that launches kernels.
 pub trait Target {
     /// Its arrays.

@@ -1,0 +1,115 @@
+//! The executors under test, behind one face, and the arrays that they run on.
+
+use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, RunError};
+use tpu_kernel::ir::{DType, Kernel, Literal};
+use tpu_kernel::launch::Binding;
+
+/// A dense array that owns its elements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Element type.
+    pub dtype: DType,
+    /// Shape, outermost dimension first.
+    pub shape: Vec<usize>,
+    /// The elements, row-major, native byte order.
+    pub bytes: Vec<u8>,
+}
+
+impl Array {
+    /// The array of these elements, in row-major order.
+    ///
+    /// # Panics
+    /// Where an element has another type.
+    pub fn new(dtype: DType, shape: &[usize], elements: impl IntoIterator<Item = Literal>) -> Array {
+        let mut bytes = vec![];
+        for element in elements {
+            assert_eq!(element.dtype(), dtype);
+            match dtype.bytes() {
+                1 => bytes.push(element.bits() as u8),
+                2 => bytes.extend((element.bits() as u16).to_ne_bytes()),
+                _ => bytes.extend(element.bits().to_ne_bytes()),
+            }
+        }
+        assert_eq!(bytes.len(), shape.iter().product::<usize>() * dtype.bytes());
+        Array { dtype, shape: shape.to_vec(), bytes }
+    }
+
+    /// An array that is `element` everywhere.
+    pub fn filled(shape: &[usize], element: Literal) -> Array {
+        let elements = shape.iter().product();
+        Array::new(element.dtype(), shape, std::iter::repeat_n(element, elements))
+    }
+
+    /// The elements, in row-major order.
+    pub fn elements(&self) -> impl Iterator<Item = Literal> {
+        self.bytes.chunks_exact(self.dtype.bytes()).map(|bytes| {
+            let bits = match *bytes {
+                [a] => u32::from(a),
+                [a, b] => u32::from(u16::from_ne_bytes([a, b])),
+                [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]),
+                _ => unreachable!("elements have 1, 2 or 4 bytes"),
+            };
+            Literal::from_bits(self.dtype, bits)
+        })
+    }
+}
+
+/// A kernel that is ready to run.
+pub type Compiled = Box<dyn Fn(&Binding, &mut Args<'_, '_>) -> Result<(), RunError>>;
+
+/// Something that runs kernels.
+#[derive(Clone, Copy)]
+pub struct Executor {
+    /// Its name.
+    pub name: &'static str,
+    /// Makes a kernel ready.
+    pub compile: fn(&Kernel) -> Result<Compiled, String>,
+}
+
+/// Every executor; the first is the oracle.
+pub const EXECUTORS: &[Executor] = &[INTERPRETER, CRANELIFT];
+
+/// The oracle.
+pub const INTERPRETER: Executor = Executor {
+    name: "interpreter",
+    compile: |kernel| {
+        let kernel = kernel.clone();
+        Ok(Box::new(move |binding, args| tpu_kernel::interpret::run(&kernel, binding, args)))
+    },
+};
+
+/// Machine code.
+pub const CRANELIFT: Executor = Executor {
+    name: "cranelift",
+    compile: |kernel| {
+        let executable = tpu_kernel::cranelift::Executable::compile(kernel).map_err(|e| e.to_string())?;
+        Ok(Box::new(move |binding, args| executable.run(binding, args)))
+    },
+};
+
+/// Runs a kernel on these inputs; the outputs, which start as zeros.
+pub fn run(
+    kernel: &Kernel,
+    compiled: &Compiled,
+    binding: &Binding,
+    inputs: &[Array],
+    scalars: &[Literal],
+) -> Result<Vec<Array>, RunError> {
+    let zero =
+        |(at, param): (usize, &tpu_kernel::ir::Param)| Array::filled(&binding.arrays[at], Literal::from_bits(param.ty.dtype(), 0));
+    let mut outputs: Vec<Array> = kernel.outputs().map(zero).collect();
+    let inputs: Vec<ArrayRef<'_>> = inputs.iter().map(|a| ArrayRef { dtype: a.dtype, shape: &a.shape, bytes: &a.bytes }).collect();
+    let mut views: Vec<ArrayMut<'_>> =
+        outputs.iter_mut().map(|a| ArrayMut { dtype: a.dtype, shape: &a.shape, bytes: &mut a.bytes }).collect();
+    compiled(binding, &mut Args { inputs: &inputs, outputs: &mut views, scalars })?;
+    Ok(outputs)
+}
+
+/// Whether two elements are the same bits, or both NaN.
+pub fn same(a: Literal, b: Literal) -> bool {
+    a == b || (a.dtype() == b.dtype() && is_nan(a) && is_nan(b))
+}
+
+fn is_nan(x: Literal) -> bool {
+    x.as_f32().is_some_and(f32::is_nan)
+}

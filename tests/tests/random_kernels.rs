@@ -1,0 +1,119 @@
+//! Random kernels: verified, printed and read, canonicalised, and run by every executor.
+//!
+//! `RANDOM_KERNELS=N` tries N seeds instead of 300, `RANDOM_KERNELS_FROM=S` starts at seed S.
+
+use std::panic::catch_unwind;
+use tpu_kernel::exec::RunError;
+use tpu_kernel::ir::{Kernel, OpKind, Region};
+use tpu_kernel::passes::{canonicalise, verify};
+use tpu_tests::executors::{Array, EXECUTORS, Executor, run, same};
+use tpu_tests::filetest::round_trip;
+use tpu_tests::generate::{Case, generate};
+
+fn from_environment(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"))
+}
+
+fn outcome(executor: Executor, kernel: &Kernel, case: &Case) -> Result<Result<Vec<Array>, RunError>, String> {
+    let compiled = (executor.compile)(kernel)?;
+    Ok(run(kernel, &compiled, &case.binding, &case.inputs, &case.scalars))
+}
+
+fn faults(kernel: &Kernel) -> Result<(), String> {
+    verify(kernel).map_err(|faults| faults.iter().map(|f| format!("{} {} `{}` {f}\n", f.loc, f.rule.code(), f.at)).collect())
+}
+
+/// Where two outcomes differ.
+fn difference(want: &Result<Vec<Array>, RunError>, got: &Result<Vec<Array>, RunError>) -> Option<String> {
+    match (want, got) {
+        (Ok(want), Ok(got)) => {
+            for (output, (want, got)) in want.iter().zip(got).enumerate() {
+                for (at, (w, g)) in want.elements().zip(got.elements()).enumerate() {
+                    if !same(w, g) {
+                        return Some(format!("output {output}{:?}, element {at}: {w:?} against {g:?}", want.shape));
+                    }
+                }
+            }
+            None
+        }
+        (want, got) if want == got => None,
+        (want, got) => {
+            let short =
+                |outcome: &Result<Vec<Array>, RunError>| outcome.as_ref().map_or_else(ToString::to_string, |_| "values".into());
+            Some(format!("{} against {}", short(want), short(got)))
+        }
+    }
+}
+
+fn check(seed: u64) -> Result<Result<(), RunError>, String> {
+    let case = generate(seed);
+    let kernel = &case.kernel;
+    faults(kernel).map_err(|e| format!("does not verify: {e}\n{kernel}"))?;
+    round_trip(kernel)?;
+    let mut canonical = kernel.clone();
+    canonicalise(&mut canonical);
+    faults(&canonical).map_err(|e| format!("does not verify when canonicalised: {e}\n{kernel}\n{canonical}"))?;
+    round_trip(&canonical)?;
+    let oracle = outcome(EXECUTORS[0], kernel, &case)?;
+    for (form, kernel) in [("as written", kernel), ("canonicalised", &canonical)] {
+        for &executor in EXECUTORS {
+            let name = executor.name;
+            let got = outcome(executor, kernel, &case).map_err(|e| format!("{name}, {form}: {e}\n{kernel}"))?;
+            if let Some(what) = difference(&oracle, &got) {
+                return Err(format!("{name}, {form}: {what}\n{kernel}\n{:?} {:?}", case.binding, case.scalars));
+            }
+        }
+    }
+    Ok(oracle.map(drop))
+}
+
+#[test]
+fn executors_agree_on_random_kernels() {
+    let first = from_environment("RANDOM_KERNELS_FROM", 0);
+    let count = from_environment("RANDOM_KERNELS", 300);
+    let (mut failed, mut errors) = (vec![], 0);
+    for seed in first..first + count {
+        match catch_unwind(|| check(seed)) {
+            Ok(Ok(outcome)) => errors += u64::from(outcome.is_err()),
+            Ok(Err(what)) => failed.push((seed, what)),
+            Err(_) => failed.push((seed, "panicked".into())),
+        }
+    }
+    if let Some((seed, what)) = failed.iter().min_by_key(|(_, what)| what.len()) {
+        let seeds: Vec<u64> = failed.iter().map(|(seed, _)| *seed).collect();
+        panic!("{} of {count} seeds fail: {seeds:?}\nseed {seed}: {what}", failed.len());
+    }
+    // Most kernels run to their end, and some do not: both paths are compared.
+    assert!(errors * 4 < count, "{errors} of {count} kernels end in an error");
+    assert!(errors > 0 || count < 100, "no kernel ends in an error");
+}
+
+/// Counts the operations of a region and of those inside it.
+fn visit(region: &Region, seen: &mut dyn FnMut(&OpKind)) {
+    for op in &region.ops {
+        seen(&op.kind);
+        op.regions.iter().for_each(|inner| visit(inner, seen));
+    }
+}
+
+#[test]
+fn the_generator_reaches_every_operation() {
+    let mut seen = std::collections::BTreeMap::<&str, usize>::new();
+    for seed in 0..300 {
+        visit(&generate(seed).kernel.body, &mut |kind| *seen.entry(kind.mnemonic()).or_default() += 1);
+    }
+    let all = ["const", "iota", "select", "cast", "broadcast", "reshape", "transpose", "reduce", "dot", "load", "store"];
+    let more = ["program_id", "num_programs", "size", "if", "for", "while"];
+    use tpu_kernel::ir::{BinaryOp, CompareOp, UnaryOp};
+    let elementwise = UnaryOp::ALL.iter().map(|op| op.name());
+    let elementwise = elementwise.chain(BinaryOp::ALL.iter().map(|op| op.name())).chain(CompareOp::ALL.iter().map(|op| op.name()));
+    for name in all.into_iter().chain(more).chain(elementwise) {
+        assert!(seen.get(name).is_some_and(|&n| n >= 10), "`{name}` occurs {:?} times", seen.get(name));
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_kernel() {
+    assert_eq!(generate(7).kernel, generate(7).kernel);
+    assert_ne!(generate(7).kernel.body, generate(8).kernel.body);
+}

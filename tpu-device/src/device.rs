@@ -1,0 +1,190 @@
+//! A simulated device: a chip, its memory, the kernels compiled for it, its operations and its counters.
+
+use crate::cache::{Cache, KernelStats};
+use crate::memory::Memory;
+use crate::registry::Registry;
+use crate::{DeviceError, Executor};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+use tpu_kernel::chips::Chip;
+
+/// A simulated TPU chip that tensors live on and kernels run on. Cheap to clone: clones are the same
+/// device. Threads share it freely.
+///
+/// ```
+/// use tpu_device::Device;
+/// let device = Device::new("v6e")?;
+/// assert_eq!(device.chip().name, "v6e");
+/// assert_eq!(device.stats().launches, 0);
+///
+/// let error = Device::new("v9").unwrap_err();
+/// assert_eq!(error.code(), "D001");
+/// # Ok::<(), tpu_device::DeviceError>(())
+/// ```
+#[derive(Clone)]
+pub struct Device(Arc<Inner>);
+
+struct Inner {
+    chip: Chip,
+    executor: Executor,
+    memory: Memory,
+    cache: Cache,
+    registry: Registry,
+    launches: AtomicU64,
+    compilations: AtomicU64,
+    cache_hits: AtomicU64,
+}
+
+/// A device to be: [`Device::builder`].
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceBuilder {
+    chip: Chip,
+    executor: Executor,
+    hbm_bytes: u64,
+}
+
+impl DeviceBuilder {
+    /// What runs the kernels; [`Executor::Cranelift`] unless set.
+    pub fn executor(mut self, executor: Executor) -> DeviceBuilder {
+        self.executor = executor;
+        self
+    }
+
+    /// The bytes that tensors may take; the chip's HBM unless set.
+    pub fn hbm_bytes(mut self, bytes: u64) -> DeviceBuilder {
+        self.hbm_bytes = bytes;
+        self
+    }
+
+    /// The device.
+    pub fn build(self) -> Device {
+        Device(Arc::new(Inner {
+            chip: self.chip,
+            executor: self.executor,
+            memory: Memory::new(self.hbm_bytes),
+            cache: Cache::default(),
+            registry: Registry::default(),
+            launches: AtomicU64::new(0),
+            compilations: AtomicU64::new(0),
+            cache_hits: AtomicU64::new(0),
+        }))
+    }
+}
+
+/// The counters of a device, at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Launches that ended well, those with nothing to do included.
+    pub launches: u64,
+    /// Kernels compiled.
+    pub compilations: u64,
+    /// Launches that found their kernel compiled, or waited while another thread compiled it.
+    pub cache_hits: u64,
+    /// The time that all compilations took, from the kernels' functions to code that runs.
+    pub compile_time: Duration,
+    /// Bytes of live tensors.
+    pub live_bytes: u64,
+    /// The most that `live_bytes` has been.
+    pub peak_bytes: u64,
+    /// Bytes that tensors may take.
+    pub capacity_bytes: u64,
+    /// Every compiled kernel, in the order of their names.
+    pub kernels: Vec<KernelStats>,
+}
+
+impl Device {
+    /// A simulated chip of that name, in any case: `v5e`.
+    ///
+    /// # Errors
+    /// No chip has the name; the error lists those there are.
+    pub fn new(chip: &str) -> Result<Device, DeviceError> {
+        match Chip::by_name(chip) {
+            Some(chip) => Ok(Device::simulated(*chip)),
+            None => {
+                let chips = Chip::ALL.iter().map(|chip| chip.name).collect();
+                Err(DeviceError::UnknownChip { name: chip.to_string(), chips })
+            }
+        }
+    }
+
+    /// A simulated chip.
+    pub fn simulated(chip: Chip) -> Device {
+        Device::builder(chip).build()
+    }
+
+    /// A simulated chip with choices.
+    ///
+    /// ```
+    /// use tpu_device::{Chip, Device, Executor};
+    /// let device = Device::builder(Chip::V5E).executor(Executor::Interpreter).hbm_bytes(1 << 20).build();
+    /// assert_eq!(device.stats().capacity_bytes, 1 << 20);
+    /// ```
+    pub fn builder(chip: Chip) -> DeviceBuilder {
+        DeviceBuilder { chip, executor: Executor::default(), hbm_bytes: chip.hbm_bytes }
+    }
+
+    /// The chip.
+    pub fn chip(&self) -> &Chip {
+        &self.0.chip
+    }
+
+    /// What runs the kernels.
+    pub fn executor(&self) -> Executor {
+        self.0.executor
+    }
+
+    /// The counters.
+    pub fn stats(&self) -> Stats {
+        let (live_bytes, peak_bytes) = self.0.memory.usage();
+        let kernels = self.0.cache.stats();
+        Stats {
+            launches: self.0.launches.load(Relaxed),
+            compilations: self.0.compilations.load(Relaxed),
+            cache_hits: self.0.cache_hits.load(Relaxed),
+            compile_time: kernels.iter().map(|k| k.compile_time).sum(),
+            live_bytes,
+            peak_bytes,
+            capacity_bytes: self.0.memory.capacity(),
+            kernels,
+        }
+    }
+
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.0.memory
+    }
+
+    pub(crate) fn cache(&self) -> &Cache {
+        &self.0.cache
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
+    pub(crate) fn count_launch(&self) {
+        self.0.launches.fetch_add(1, Relaxed);
+    }
+
+    /// Counts a kernel's code as compiled or as found.
+    pub(crate) fn count_compilation(&self, compiled: bool) {
+        let counter = if compiled { &self.0.compilations } else { &self.0.cache_hits };
+        counter.fetch_add(1, Relaxed);
+    }
+}
+
+/// Whether both are one device, not two of a kind.
+impl PartialEq for Device {
+    fn eq(&self, other: &Device) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+impl Eq for Device {}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device").field("chip", &self.0.chip.name).field("executor", &self.0.executor).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,232 @@
+//! Tensors from and to safetensors files.
+//!
+//! Rules: the header is checked before anything is allocated, and each tensor is read straight into its
+//! place on the device; no bytes of a file panic or allocate more than the file is long; element types
+//! that a device does not hold are refused by name, never converted.
+
+use crate::error::close_names;
+use crate::tensor::Unwritten;
+use crate::{Device, DeviceError, Tensor};
+use safetensors::tensor::{Dtype, Metadata, TensorInfo, View};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
+use tpu_kernel::ir::DType;
+
+const _: () = assert!(cfg!(target_endian = "little"), "safetensors files are little-endian, and read without conversion");
+
+/// The longest header that is read, as the reference implementation has it.
+const MAX_HEADER: u64 = 100_000_000;
+
+impl Device {
+    /// All tensors of a safetensors file, by name.
+    ///
+    /// # Errors
+    /// The file cannot be read, is malformed, or holds element types other than F32, BF16, I32 and BOOL;
+    /// or the device is full.
+    pub fn load_safetensors(&self, path: impl AsRef<Path>) -> Result<BTreeMap<String, Tensor>, DeviceError> {
+        open(path.as_ref())?.load(self, None)
+    }
+
+    /// The named tensors of a safetensors file; what else it holds is not looked at.
+    ///
+    /// # Errors
+    /// As [`load_safetensors`](Self::load_safetensors), and where the file lacks one of them.
+    pub fn load_safetensors_named(&self, path: impl AsRef<Path>, names: &[&str]) -> Result<BTreeMap<String, Tensor>, DeviceError> {
+        open(path.as_ref())?.load(self, Some(names))
+    }
+
+    /// All tensors of a safetensors file that is in memory, by name.
+    ///
+    /// # Errors
+    /// As [`load_safetensors`](Self::load_safetensors).
+    pub fn read_safetensors(&self, bytes: &[u8]) -> Result<BTreeMap<String, Tensor>, DeviceError> {
+        Reader::new(Cursor::new(bytes), None)?.load(self, None)
+    }
+
+    /// The named tensors of a safetensors file that is in memory.
+    ///
+    /// # Errors
+    /// As [`load_safetensors_named`](Self::load_safetensors_named).
+    pub fn read_safetensors_named(&self, bytes: &[u8], names: &[&str]) -> Result<BTreeMap<String, Tensor>, DeviceError> {
+        Reader::new(Cursor::new(bytes), None)?.load(self, Some(names))
+    }
+}
+
+/// Writes the tensors to a safetensors file, replacing what is there.
+///
+/// ```no_run
+/// # use tpu_device::{Device, Tensor, io};
+/// let device = Device::new("v5e")?;
+/// let x = Tensor::full(&device, 1.0f32, &[2, 3])?;
+/// io::save_safetensors("weights.safetensors", [("x", &x)])?;
+/// let again = device.load_safetensors("weights.safetensors")?;
+/// assert_eq!(again["x"].shape(), [2, 3]);
+/// # Ok::<(), tpu_device::DeviceError>(())
+/// ```
+///
+/// # Errors
+/// The file cannot be written, or a name is given twice or cannot be one.
+pub fn save_safetensors<'a>(
+    path: impl AsRef<Path>,
+    tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
+) -> Result<(), DeviceError> {
+    let path = path.as_ref();
+    safetensors::serialize_to_file(named(tensors)?, None, path).map_err(|e| file_error(path, &e))
+}
+
+/// The bytes of a safetensors file with these tensors.
+///
+/// # Errors
+/// A name is given twice or cannot be one.
+pub fn write_safetensors<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<Vec<u8>, DeviceError> {
+    safetensors::serialize(named(tensors)?, None).map_err(|e| file_error(Path::new("safetensors data"), &e))
+}
+
+fn open(path: &Path) -> Result<Reader<'_, BufReader<File>>, DeviceError> {
+    let file = File::open(path).map_err(|e| file_error(path, &e))?;
+    Reader::new(BufReader::new(file), Some(path))
+}
+
+fn file_error(path: &Path, e: &dyn std::error::Error) -> DeviceError {
+    DeviceError::File { path: path.to_path_buf(), reason: e.to_string() }
+}
+
+/// A file whose header is read and checked.
+struct Reader<'a, R> {
+    from: R,
+    /// `None`: bytes in memory.
+    path: Option<&'a Path>,
+    header: Metadata,
+    /// Where the elements begin.
+    start: u64,
+}
+
+impl<'a, R: Read + Seek> Reader<'a, R> {
+    fn new(mut from: R, path: Option<&'a Path>) -> Result<Self, DeviceError> {
+        let malformed = |reason: String| DeviceError::Safetensors { file: file_name(path), reason };
+        let failed = |e| read_error(path, &e);
+        let length = from.seek(SeekFrom::End(0)).map_err(failed)?;
+        if length < 8 {
+            return Err(malformed(format!("it has {length} bytes, less than the length of a header takes")));
+        }
+        from.rewind().map_err(failed)?;
+        let mut header_length = [0; 8];
+        from.read_exact(&mut header_length).map_err(failed)?;
+        let header_length = u64::from_le_bytes(header_length);
+        if header_length > MAX_HEADER || header_length > length - 8 {
+            return Err(malformed(format!("its header would have {header_length} bytes, the file has {length}")));
+        }
+        let mut header = Vec::new();
+        from.by_ref().take(header_length).read_to_end(&mut header).map_err(failed)?;
+        let header: Metadata = serde_json::from_slice(&header).map_err(|e| malformed(e.to_string()))?;
+        let start = 8 + header_length;
+        let (want, got) = (header.data_len() as u64, length - start);
+        if want != got {
+            return Err(malformed(format!("its header speaks of {want} bytes of elements, it has {got}")));
+        }
+        Ok(Reader { from, path, header, start })
+    }
+
+    fn load(mut self, device: &Device, names: Option<&[&str]>) -> Result<BTreeMap<String, Tensor>, DeviceError> {
+        let all: BTreeMap<String, TensorInfo> =
+            self.header.tensors().into_iter().map(|(name, info)| (name, info.clone())).collect();
+        let mut wanted: Vec<(&str, &TensorInfo)> = match names {
+            None => all.iter().map(|(name, info)| (name.as_str(), info)).collect(),
+            Some(names) => {
+                let find = |&name: &&str| match all.get_key_value(name) {
+                    Some((name, info)) => Ok((name.as_str(), info)),
+                    None => Err(DeviceError::MissingTensor {
+                        file: file_name(self.path),
+                        name: name.to_string(),
+                        close: close_names(name, all.keys().map(String::as_str)),
+                    }),
+                };
+                names.iter().map(find).collect::<Result<_, _>>()?
+            }
+        };
+        wanted.sort_by_key(|(_, info)| info.data_offsets);
+        wanted.dedup_by_key(|(name, _)| *name);
+        for (name, info) in &wanted {
+            dtype(name, info.dtype)?;
+        }
+        wanted.into_iter().map(|(name, info)| Ok((name.to_string(), self.tensor(device, name, info)?))).collect()
+    }
+
+    fn tensor(&mut self, device: &Device, name: &str, info: &TensorInfo) -> Result<Tensor, DeviceError> {
+        let dtype = dtype(name, info.dtype)?;
+        let mut tensor = Unwritten::new(device, dtype, &info.shape)?;
+        let bytes = tensor.bytes();
+        self.from.seek(SeekFrom::Start(self.start + info.data_offsets.0 as u64)).map_err(|e| read_error(self.path, &e))?;
+        self.from.read_exact(bytes).map_err(|e| read_error(self.path, &e))?;
+        if let (DType::Bool, Some(at)) = (dtype, bytes.iter().position(|&b| b > 1)) {
+            let reason = format!("element {at} of the bool tensor `{name}` is {}, neither 0 nor 1", bytes[at]);
+            return Err(DeviceError::Safetensors { file: file_name(self.path), reason });
+        }
+        Ok(tensor.finish())
+    }
+}
+
+fn file_name(path: Option<&Path>) -> String {
+    path.map_or_else(|| "the data".to_string(), |path| path.display().to_string())
+}
+
+fn read_error(path: Option<&Path>, e: &std::io::Error) -> DeviceError {
+    match path {
+        Some(path) => file_error(path, e),
+        None => DeviceError::Safetensors { file: file_name(None), reason: e.to_string() },
+    }
+}
+
+fn dtype(tensor: &str, dtype: Dtype) -> Result<DType, DeviceError> {
+    match dtype {
+        Dtype::F32 => Ok(DType::F32),
+        Dtype::BF16 => Ok(DType::Bf16),
+        Dtype::I32 => Ok(DType::I32),
+        Dtype::BOOL => Ok(DType::Bool),
+        other => Err(DeviceError::UnsupportedElements { tensor: tensor.to_string(), dtype: format!("{other:?}") }),
+    }
+}
+
+/// The tensors under names that a file can have.
+fn named<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<BTreeMap<&'a str, Elements<'a>>, DeviceError> {
+    let mut all = BTreeMap::new();
+    for (name, tensor) in tensors {
+        let refused = |reason| Err(DeviceError::TensorName { name: name.to_string(), reason });
+        if name == "__metadata__" {
+            return refused("the format keeps it for itself");
+        }
+        if all.insert(name, Elements(tensor)).is_some() {
+            return refused("another tensor has it");
+        }
+    }
+    Ok(all)
+}
+
+/// A tensor, as the writer wants it.
+struct Elements<'a>(&'a Tensor);
+
+impl View for Elements<'_> {
+    fn dtype(&self) -> Dtype {
+        match self.0.dtype() {
+            DType::F32 => Dtype::F32,
+            DType::Bf16 => Dtype::BF16,
+            DType::I32 => Dtype::I32,
+            DType::Bool => Dtype::BOOL,
+        }
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.0.shape()
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        self.0.bytes().into()
+    }
+
+    fn data_len(&self) -> usize {
+        self.0.bytes().len()
+    }
+}

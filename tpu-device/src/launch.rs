@@ -1,0 +1,136 @@
+//! A kernel, launched on a device: arguments checked, code found or compiled, outputs allocated, run.
+//!
+//! Rules: everything that can be refused is refused before the first output is allocated; on the cached
+//! path nothing is staged, compared as IR or formatted.
+
+use crate::bound::Bound;
+use crate::cache::Entry;
+use crate::guard::guarded;
+use crate::tensor::Unwritten;
+use crate::{ArgSpec, Device, DeviceError, Tensor};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use tpu_kernel::exec::{Args, ArrayMut, ArrayRef};
+use tpu_kernel::ir::{DType, Kernel, Literal, Param, ParamKind};
+use tpu_kernel::launch::{Arg, LaunchError, Launchable, Target};
+
+impl Target for Device {
+    type Tensor = Tensor;
+    type Error = DeviceError;
+
+    /// Runs the kernel and returns its outputs. An element that no grid step writes is poison: NaN,
+    /// `i32::MIN` or true.
+    fn launch(&self, kernel: &dyn Launchable, args: &[Arg<'_, Tensor>]) -> Result<Vec<Tensor>, DeviceError> {
+        guarded("a launch", || launch(self, kernel, args))
+    }
+}
+
+/// A launch that may run.
+struct Ready {
+    entry: Arc<Entry>,
+    bound: Arc<Bound>,
+}
+
+fn launch(device: &Device, launchable: &dyn Launchable, args: &[Arg<'_, Tensor>]) -> Result<Vec<Tensor>, DeviceError> {
+    check_devices(device, args)?;
+    let specs: Vec<ArgSpec<'_>> = args.iter().map(|&arg| arg.into()).collect();
+    let Ready { entry, bound } = prepare(device, launchable, &specs)?;
+    let kernel = entry.kernel(launchable)?;
+    let (program, compiled) = entry.program(kernel, device.executor())?;
+    device.count_compilation(compiled);
+
+    let mut outputs = Vec::with_capacity(bound.covered.len());
+    for ((at, param), &covered) in kernel.outputs().zip(&bound.covered) {
+        let mut output = Unwritten::new(device, param.ty.dtype(), &bound.binding.arrays[at])?;
+        if !covered {
+            output.fill(Literal::poison(param.ty.dtype()));
+        }
+        outputs.push(output);
+    }
+    if !bound.binding.grid.contains(&0) {
+        let mut inputs = Vec::with_capacity(args.len());
+        let mut scalars = Vec::new();
+        for &arg in args {
+            match arg {
+                Arg::Array(x) => inputs.push(ArrayRef { dtype: x.dtype(), shape: x.shape(), bytes: x.bytes() }),
+                Arg::Scalar(scalar) => scalars.push(scalar),
+            }
+        }
+        let shapes = kernel.outputs().map(|(at, _)| bound.binding.arrays[at].as_slice());
+        let mut arrays: Vec<ArrayMut<'_>> = outputs
+            .iter_mut()
+            .zip(shapes)
+            .map(|(output, shape)| ArrayMut { dtype: output.dtype(), shape, bytes: output.bytes() })
+            .collect();
+        program.run(kernel, &bound.binding, &mut Args { inputs: &inputs, outputs: &mut arrays, scalars: &scalars })?;
+    }
+    entry.launches.fetch_add(1, Relaxed);
+    device.count_launch();
+    Ok(outputs.into_iter().map(Unwritten::finish).collect())
+}
+
+/// The element types and shapes of the outputs of a launch, which is checked but neither compiled nor run.
+pub(crate) fn infer(
+    device: &Device,
+    launchable: &dyn Launchable,
+    args: &[ArgSpec<'_>],
+) -> Result<Vec<(DType, Vec<usize>)>, DeviceError> {
+    guarded("shape inference", || {
+        let Ready { entry, bound } = prepare(device, launchable, args)?;
+        let outputs = entry.kernel(launchable)?.outputs();
+        Ok(outputs.map(|(at, param)| (param.ty.dtype(), bound.binding.arrays[at].clone())).collect())
+    })
+}
+
+/// An array of another device is refused.
+pub(crate) fn check_devices(device: &Device, args: &[Arg<'_, Tensor>]) -> Result<(), DeviceError> {
+    match args.iter().position(|arg| matches!(arg, Arg::Array(x) if x.device() != device)) {
+        Some(index) => Err(DeviceError::OtherDevice { index }),
+        None => Ok(()),
+    }
+}
+
+fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -> Result<Ready, DeviceError> {
+    let mut inputs = Vec::with_capacity(args.len());
+    inputs.extend(args.iter().filter_map(|arg| arg.array()).map(|(dtype, _)| dtype));
+    let entry = device.cache().entry(launchable, &inputs);
+    let kernel = entry.kernel(launchable)?;
+    check_args(kernel, args)?;
+    let bound = entry.bindings.get(kernel, launchable.config(), device.chip(), args)?;
+    Ok(Ready { entry, bound })
+}
+
+/// Arguments fit the kernel's inputs and scalars in number, order and kind; scalars also in type.
+fn check_args(kernel: &Kernel, args: &[ArgSpec<'_>]) -> Result<(), LaunchError> {
+    let wanted = || kernel.params.iter().filter(|p| matches!(p.kind, ParamKind::In(_) | ParamKind::Scalar));
+    let want = wanted().count();
+    if want != args.len() {
+        return Err(LaunchError::ArgumentCount { kernel: kernel.name.clone(), want, got: args.len() });
+    }
+    for (param, arg) in wanted().zip(args) {
+        let fits = match arg {
+            ArgSpec::Array { .. } => matches!(param.kind, ParamKind::In(_)),
+            ArgSpec::Scalar(dtype) => matches!(param.kind, ParamKind::Scalar) && *dtype == param.ty.dtype(),
+        };
+        if !fits {
+            return Err(wrong_kind(param, arg));
+        }
+    }
+    Ok(())
+}
+
+fn wrong_kind(param: &Param, arg: &ArgSpec<'_>) -> LaunchError {
+    let dtype = param.ty.dtype();
+    LaunchError::ArgumentKind {
+        operand: param.name.clone(),
+        want: match param.kind {
+            ParamKind::Scalar => format!("a scalar of {dtype}"),
+            ParamKind::In(_) | ParamKind::Out(_) | ParamKind::Scratch => format!("an array of {dtype}"),
+        },
+        got: match arg {
+            ArgSpec::Array { dtype, shape } => format!("an array {dtype}{shape:?}"),
+            ArgSpec::Scalar(dtype) => format!("a scalar of {dtype}"),
+        },
+        loc: param.loc.clone(),
+    }
+}

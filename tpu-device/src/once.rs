@@ -1,0 +1,151 @@
+//! A value that is made once, however many threads ask for it at the same time.
+//!
+//! Rules: one thread makes it while the others wait; a failure goes to the threads that waited for it
+//! and is then forgotten, so that a later caller tries again; a panic is a failure; nothing is poisoned.
+
+use crate::DeviceError;
+use crate::guard::guarded;
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::ThreadId;
+
+#[derive(Debug)]
+pub(crate) struct Once<T> {
+    value: OnceLock<T>,
+    flight: Mutex<Flight>,
+    landed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Flight {
+    /// The thread that makes the value now.
+    leader: Option<ThreadId>,
+    /// Attempts that have ended.
+    attempts: u64,
+    /// How the last attempt ended, where it failed.
+    failure: Option<DeviceError>,
+}
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Once { value: OnceLock::new(), flight: Mutex::default(), landed: Condvar::new() }
+    }
+}
+
+impl<T> Once<T> {
+    /// The value, if it is made.
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.value.get()
+    }
+
+    /// The value, made by `make` if nobody has; `make` runs without a lock held. `kernel` names it in errors.
+    pub(crate) fn get_or_make(
+        &self,
+        kernel: &'static str,
+        make: impl FnOnce() -> Result<T, DeviceError>,
+    ) -> Result<&T, DeviceError> {
+        let mut flight = self.flight();
+        loop {
+            if let Some(value) = self.value.get() {
+                return Ok(value);
+            }
+            let Some(leader) = flight.leader else { break };
+            if leader == std::thread::current().id() {
+                return Err(DeviceError::Reentrant { kernel });
+            }
+            let awaited = flight.attempts;
+            while flight.attempts == awaited {
+                flight = self.landed.wait(flight).unwrap_or_else(PoisonError::into_inner);
+            }
+            if let Some(failure) = flight.failure.as_ref().filter(|_| flight.attempts == awaited + 1) {
+                return Err(failure.clone());
+            }
+        }
+        flight.leader = Some(std::thread::current().id());
+        drop(flight);
+        let made = guarded("building a kernel", make);
+
+        let mut flight = self.flight();
+        flight.leader = None;
+        flight.attempts += 1;
+        flight.failure = made.as_ref().err().cloned();
+        let result = made.map(|value| self.value.get_or_init(|| value));
+        self.landed.notify_all();
+        result
+    }
+
+    /// Every update is complete before anything can panic, so a poisoned lock is still sound.
+    fn flight(&self) -> MutexGuard<'_, Flight> {
+        self.flight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::time::Duration;
+
+    const THREADS: usize = 8;
+
+    fn failure() -> DeviceError {
+        DeviceError::Operation { operation: "test".into(), reason: "failed".into() }
+    }
+
+    /// All threads ask at once; the result of each.
+    fn race(once: &Once<u32>, make: impl Fn() -> Result<u32, DeviceError> + Sync) -> Vec<Result<u32, DeviceError>> {
+        let barrier = Barrier::new(THREADS);
+        std::thread::scope(|scope| {
+            let ask = || {
+                barrier.wait();
+                once.get_or_make("k", &make).copied()
+            };
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        })
+    }
+
+    #[test]
+    fn it_is_made_once() {
+        let (once, made) = (Once::default(), AtomicUsize::new(0));
+        let results = race(&once, || {
+            std::thread::sleep(Duration::from_millis(20));
+            Ok(made.fetch_add(1, SeqCst) as u32 + 7)
+        });
+        assert_eq!(results, vec![Ok(7); THREADS]);
+        assert_eq!(made.load(SeqCst), 1);
+    }
+
+    #[test]
+    fn a_failure_reaches_those_who_waited_and_is_not_kept() {
+        let (once, made) = (Once::default(), AtomicUsize::new(0));
+        let results = race(&once, || {
+            made.fetch_add(1, SeqCst);
+            std::thread::sleep(Duration::from_millis(100));
+            Err(failure())
+        });
+        assert_eq!(results, vec![Err(failure()); THREADS]);
+        assert!(made.load(SeqCst) < THREADS, "nobody waited");
+        assert_eq!(once.get_or_make("k", || Ok(3)), Ok(&3));
+        assert_eq!(once.get_or_make("k", || Err(failure())), Ok(&3));
+    }
+
+    #[test]
+    fn a_panic_is_a_failure_and_hangs_nobody() {
+        let once = Once::default();
+        for result in race(&once, || panic!("a panic of the test, number {}", 1)) {
+            match result {
+                Err(DeviceError::Panic { message, .. }) => assert_eq!(message, "a panic of the test, number 1"),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(once.get_or_make("k", || Ok(3)), Ok(&3));
+    }
+
+    #[test]
+    fn asking_for_it_while_making_it_is_an_error() {
+        let once: Once<u32> = Once::default();
+        let inner = once.get_or_make("k", || once.get_or_make("k", || Ok(1)).copied());
+        assert_eq!(inner, Err(DeviceError::Reentrant { kernel: "k" }));
+    }
+}

@@ -1,0 +1,396 @@
+//! Emits a region: scalars as registers, tiles through loop nests, loads and stores with their checks.
+
+use super::code::{Code, Pack, flags};
+use super::context::{Context, ErrorSlot, FAILED, Helpers};
+use super::loops;
+use super::mem::{Mem, Origin, Start};
+use super::nest::{Graph, Lookup, Nest, Output};
+use super::plan::{Place, Plan};
+use crate::ir::{DType, Kernel, Loc, MAX_RANK, Op, OpKind, ParamKind, Precision, Region, Shape, Type, Value};
+use cranelift::codegen::ir::BlockArg;
+use cranelift::prelude::{Block, InstBuilder, IntCC, Value as Clif, types};
+use std::collections::HashMap;
+use std::mem::offset_of;
+
+/// A check that compiled code makes, for the error that it becomes.
+#[derive(Clone, Debug)]
+pub(super) enum Site {
+    /// A dynamic start.
+    Start {
+        /// The operand.
+        param: usize,
+        axis: usize,
+        size: usize,
+        extent: usize,
+        loc: Loc,
+    },
+    /// The step of a `for`.
+    Step { loc: Loc },
+}
+
+/// What became of a kernel's tiles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlanSummary {
+    /// Loop nests emitted.
+    pub nests: usize,
+    /// Tiles and reductions that the nests leave in memory or in an operand.
+    pub outputs: usize,
+    /// Matrix products.
+    pub dots: usize,
+    /// Bytes of memory for tiles that no register holds.
+    pub arena_bytes: usize,
+}
+
+/// Values by where they are.
+#[derive(Default)]
+pub(super) struct Values {
+    pub scalars: HashMap<Value, Clif>,
+    pub memory: HashMap<Value, Mem>,
+    /// Of loads with memory of their own: where they read.
+    pub loaded: HashMap<Value, Mem>,
+}
+
+impl Lookup for Values {
+    fn scalar(&mut self, v: Value) -> Clif {
+        self.scalars[&v]
+    }
+    fn memory(&self, v: Value) -> Mem {
+        self.memory[&v].clone()
+    }
+    fn loaded(&self, v: Value) -> Mem {
+        self.loaded[&v].clone()
+    }
+}
+
+/// Emits the body of a kernel, or its index maps.
+pub(super) struct Body<'a, 'f, 'k> {
+    pub code: Code<'f>,
+    pub kernel: &'k Kernel,
+    pub plan: &'a Plan<'k>,
+    pub values: Values,
+    waiting: Option<Nest>,
+    /// Bytes of the arena in use, and the most there were.
+    pub used: usize,
+    most: usize,
+    sites: Vec<Site>,
+    fail: Block,
+    summary: PlanSummary,
+}
+
+impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
+    /// Ready to emit at the entry of the function.
+    pub(super) fn new(mut code: Code<'f>, kernel: &'k Kernel, plan: &'a Plan<'k>) -> Body<'a, 'f, 'k> {
+        let fail = code.b.create_block();
+        code.b.append_block_param(fail, types::I32);
+        code.b.append_block_param(fail, types::I64);
+        code.b.set_cold_block(fail);
+        Body {
+            code,
+            kernel,
+            plan,
+            values: Values::default(),
+            waiting: None,
+            used: 0,
+            most: 0,
+            sites: vec![],
+            fail,
+            summary: PlanSummary::default(),
+        }
+    }
+
+    /// Emits the kernel's body. Returns the checks and what the plan came to.
+    pub(super) fn emit_body(mut self) -> Result<(Code<'f>, Vec<Site>, PlanSummary), String> {
+        for (at, (&value, param)) in self.kernel.body.args.iter().zip(&self.kernel.params).enumerate() {
+            if param.kind == ParamKind::Scalar {
+                let v = self.scalar_param(at, param.ty.dtype());
+                self.values.scalars.insert(value, v);
+            }
+        }
+        let kernel = self.kernel;
+        self.region(&kernel.body)?;
+        self.flush();
+        let zero = self.code.b.ins().iconst(types::I32, 0);
+        self.code.b.ins().return_(&[zero]);
+        self.emit_fail();
+        self.summary.arena_bytes = self.most;
+        Ok((self.code, self.sites, self.summary))
+    }
+
+    /// Emits the index maps of all windows.
+    pub(super) fn emit_maps(mut self) -> Result<Code<'f>, String> {
+        let kernel = self.kernel;
+        for (at, param) in kernel.params.iter().enumerate() {
+            let Some(window) = param.window() else { continue };
+            for (axis, &arg) in window.map.args.iter().enumerate() {
+                let v = self.code.listed(offset_of!(Context, grid), axis);
+                self.values.scalars.insert(arg, v);
+            }
+            self.region(&window.map)?;
+            let blocks = self.code.field(types::I64, offset_of!(Context, blocks));
+            for (d, &index) in window.map.yields.iter().enumerate() {
+                let v = self.values.scalars[&index];
+                self.code.b.ins().store(flags(), v, blocks, ((at * MAX_RANK + d) * 4) as i32);
+            }
+        }
+        let zero = self.code.b.ins().iconst(types::I32, 0);
+        self.code.b.ins().return_(&[zero]);
+        self.emit_fail();
+        Ok(self.code)
+    }
+
+    fn emit_fail(&mut self) {
+        self.code.b.switch_to_block(self.fail);
+        let [site, value] = [0, 1].map(|i| self.code.b.block_params(self.fail)[i]);
+        let error = offset_of!(Context, error);
+        let ctx = self.code.ctx;
+        self.code.b.ins().store(flags(), site, ctx, (error + offset_of!(ErrorSlot, site)) as i32);
+        self.code.b.ins().store(flags(), value, ctx, (error + offset_of!(ErrorSlot, value)) as i32);
+        let failed = self.code.b.ins().iconst(types::I32, i64::from(FAILED));
+        self.code.b.ins().return_(&[failed]);
+    }
+
+    fn scalar_param(&mut self, at: usize, dtype: DType) -> Clif {
+        let bits = self.code.listed(offset_of!(Context, scalars), at);
+        match dtype {
+            DType::F32 => self.code.bitcast(bits, types::F32),
+            DType::Bf16 => {
+                let by = self.code.bits(16, types::I32);
+                let wide = self.code.b.ins().ishl(bits, by);
+                self.code.bitcast(wide, types::F32)
+            }
+            DType::I32 => bits,
+            DType::Bool => {
+                let zero = self.code.bits(0, types::I32);
+                self.code.b.ins().icmp(IntCC::NotEqual, bits, zero)
+            }
+        }
+    }
+
+    /// Emits the operations of a region.
+    pub(super) fn region(&mut self, region: &'k Region) -> Result<(), String> {
+        region.ops.iter().try_for_each(|op| self.op(op))
+    }
+
+    fn op(&mut self, op: &'k Op) -> Result<(), String> {
+        match &op.kind {
+            OpKind::Const(literal) => {
+                let v = self.code.literal(*literal);
+                self.scalar(op, v);
+            }
+            OpKind::ProgramId(axis) => {
+                let v = self.code.listed(offset_of!(Context, grid), *axis);
+                self.scalar(op, v);
+            }
+            OpKind::NumPrograms(axis) => {
+                let v = self.code.listed(offset_of!(Context, extents), *axis);
+                self.scalar(op, v);
+            }
+            OpKind::Size(id) => {
+                let v = self.code.listed(offset_of!(Context, sizes), id.0 as usize);
+                self.scalar(op, v);
+            }
+            OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select | OpKind::Cast(_) => {
+                if self.kernel.ty(op.results[0]).is_scalar() {
+                    let v = self.scalar_op(op);
+                    self.scalar(op, v);
+                } else {
+                    self.tile(op)?;
+                }
+            }
+            OpKind::Iota { .. } | OpKind::Broadcast(_) => self.tile(op)?,
+            OpKind::Transpose(_) | OpKind::Reshape(_) => match self.plan.place(op.results[0]) {
+                Place::View => {
+                    let view = self.values.memory[&op.operands[0]].view(&op.kind, self.kernel.ty(op.results[0]).shape());
+                    self.values.memory.insert(op.results[0], view);
+                }
+                Place::Inline | Place::Memory => self.tile(op)?,
+            },
+            OpKind::Reduce { op: reduce, axis } => {
+                let (operand, result) = (op.operands[0], op.results[0]);
+                if !self.plan.unused(result) {
+                    let mem = self.allocate(result)?;
+                    let one = self.kernel.ty(operand).shape().dim(*axis) == 1;
+                    let reduce = (!one).then_some((*reduce, *axis));
+                    self.push(Output { value: operand, mem, reduce, makes: Some(result), stores: None });
+                }
+            }
+            OpKind::Dot { lhs_transposed, rhs_transposed, precision } => {
+                if !self.plan.unused(op.results[0]) {
+                    self.dot(op, *lhs_transposed, *rhs_transposed, *precision)?;
+                }
+            }
+            OpKind::Load(shape) => self.load(op, *shape)?,
+            OpKind::Store => {
+                let value = op.operands[1];
+                let (mem, param) = self.access(op, &op.operands[2..], self.kernel.ty(value).shape())?;
+                self.push(Output { value, mem, reduce: None, makes: None, stores: Some(param) });
+            }
+            OpKind::If => self.branch(op)?,
+            OpKind::For => self.count(op)?,
+            OpKind::While => self.repeat(op)?,
+        }
+        Ok(())
+    }
+
+    fn scalar(&mut self, op: &Op, v: Clif) {
+        self.values.scalars.insert(op.results[0], v);
+    }
+
+    fn scalar_op(&mut self, op: &Op) -> Clif {
+        let args: Vec<Pack> = op.operands.iter().map(|v| Pack::one(self.values.scalars[v])).collect();
+        let from = self.kernel.ty(op.operands[0]).dtype();
+        let pack = match &op.kind {
+            OpKind::Unary(unary) => self.code.unary(*unary, from, args[0]),
+            OpKind::Binary(binary) => self.code.binary(*binary, from, args[0], args[1]),
+            OpKind::Compare(compare) => self.code.compare(*compare, from, args[0], args[1]),
+            OpKind::Cast(to) => self.code.cast(from, *to, args[0]),
+            _ => self.code.select_lanes(args[0], args[1], args[2]),
+        };
+        pack.values()[0]
+    }
+
+    /// A tile that a nest computes: now, where it is held in memory, else where it is consumed.
+    fn tile(&mut self, op: &Op) -> Result<(), String> {
+        let v = op.results[0];
+        if self.plan.place(v) == Place::Memory {
+            let mem = self.allocate(v)?;
+            self.push(Output { value: v, mem, reduce: None, makes: Some(v), stores: None });
+        }
+        Ok(())
+    }
+
+    /// So many bytes of the arena.
+    pub(super) fn reserve(&mut self, bytes: usize) -> Result<usize, String> {
+        let at = self.used;
+        let end = at.checked_add(bytes).and_then(|n| n.checked_next_multiple_of(64)).filter(|&n| i32::try_from(n).is_ok());
+        self.used = end.ok_or("its temporaries need more than 2 GiB")?;
+        self.most = self.most.max(self.used);
+        Ok(at)
+    }
+
+    /// Memory in the arena for a tile of that type.
+    pub(super) fn slot(&mut self, ty: Type) -> Result<Mem, String> {
+        let bytes = ty.shape().elements() * ty.dtype().bytes();
+        Ok(Mem::dense(Origin::Arena(self.reserve(bytes)?), ty.dtype(), ty.shape()))
+    }
+
+    /// Memory in the arena that is this value's.
+    fn allocate(&mut self, v: Value) -> Result<Mem, String> {
+        let mem = self.slot(self.kernel.ty(v))?;
+        self.values.memory.insert(v, mem.clone());
+        Ok(mem)
+    }
+
+    /// Adds an output to the waiting nest, or emits that and starts another.
+    pub(super) fn push(&mut self, output: Output) {
+        self.summary.outputs += 1;
+        let output = match &mut self.waiting {
+            None => output,
+            Some(nest) => match nest.join(self.plan, self.kernel, output) {
+                Ok(()) => return,
+                Err(output) => {
+                    self.flush();
+                    output
+                }
+            },
+        };
+        self.waiting = Some(Nest::new(self.plan, self.kernel, output));
+    }
+
+    /// Emits the waiting nest.
+    pub(super) fn flush(&mut self) {
+        if let Some(nest) = self.waiting.take() {
+            self.summary.nests += 1;
+            let graph = Graph::new(&nest, self.plan, self.kernel, &mut self.values);
+            loops::emit(&mut self.code, &nest, graph);
+        }
+    }
+
+    /// The part of an operand that a load or store touches, checked.
+    fn access(&mut self, op: &Op, starts: &[Value], shape: Shape) -> Result<(Mem, usize), String> {
+        let Some((param, declared)) = self.kernel.param_of(op.operands[0]) else {
+            return Err("memory that is no operand".into());
+        };
+        let memory = declared.ty.shape();
+        let mut known = vec![];
+        for (axis, &start) in starts.iter().enumerate() {
+            let (size, extent) = (shape.dim(axis), memory.dim(axis));
+            let constant = self.plan.def(start).and_then(|op| match &op.kind {
+                OpKind::Const(literal) => literal.as_i32(),
+                _ => None,
+            });
+            match constant {
+                Some(n) if n >= 0 && n as usize + size <= extent => known.push(Start::Fixed(i64::from(n))),
+                _ => {
+                    let v = self.values.scalars[&start];
+                    let site = Site::Start { param, axis, size, extent, loc: op.loc.clone() };
+                    self.check_start(v, extent as i64 - size as i64, site);
+                    known.push(Start::Dynamic(v));
+                }
+            }
+        }
+        Ok((Mem::of_param(self.kernel, param, &known, shape), param))
+    }
+
+    fn check_start(&mut self, start: Clif, last: i64, site: Site) {
+        let wide = self.code.b.ins().sextend(types::I64, start);
+        let wrong = if last < 0 {
+            self.code.b.ins().iconst(types::I8, 1)
+        } else {
+            let last = self.code.b.ins().iconst(types::I64, last);
+            self.code.b.ins().icmp(IntCC::UnsignedGreaterThan, wide, last)
+        };
+        self.fail_if(wrong, wide, site);
+    }
+
+    /// Leaves the function where a check failed.
+    pub(super) fn fail_if(&mut self, wrong: Clif, value: Clif, site: Site) {
+        let number = self.code.b.ins().iconst(types::I32, self.sites.len() as i64);
+        self.sites.push(site);
+        let next = self.code.b.create_block();
+        let args: [BlockArg; 2] = [number.into(), value.into()];
+        self.code.b.ins().brif(wrong, self.fail, &args, next, &[]);
+        self.code.b.switch_to_block(next);
+    }
+
+    fn load(&mut self, op: &Op, shape: Shape) -> Result<(), String> {
+        let v = op.results[0];
+        let (mem, _) = self.access(op, &op.operands[1..], shape)?;
+        if self.plan.place(v) == Place::Memory {
+            self.values.loaded.insert(v, mem);
+            self.tile(op)
+        } else {
+            self.values.memory.insert(v, mem);
+            Ok(())
+        }
+    }
+
+    fn dot(&mut self, op: &Op, lhs_transposed: bool, rhs_transposed: bool, precision: Precision) -> Result<(), String> {
+        let result = self.allocate(op.results[0])?;
+        self.flush();
+        let (lhs, rhs) = (self.values.memory(op.operands[0]), self.values.memory(op.operands[1]));
+        let helper = match (lhs.dtype, precision) {
+            (DType::F32, Precision::Default) => offset_of!(Helpers, gemm_f32_default),
+            (DType::F32, Precision::High) => offset_of!(Helpers, gemm_f32_high),
+            (DType::F32, Precision::Highest) => offset_of!(Helpers, gemm_f32_highest),
+            (DType::Bf16, _) => offset_of!(Helpers, gemm_bf16),
+            (DType::I32 | DType::Bool, _) => offset_of!(Helpers, gemm_i32),
+        };
+        let (m, n) = (result.shape.dim(0), result.shape.dim(1));
+        let k = lhs.shape.dim(usize::from(!lhs_transposed));
+        let addresses = [&result, &lhs, &rhs].map(|mem| self.code.address(mem, offset_of!(Context, arena)));
+        let sizes = [m, n, k, n].map(|size| self.code.b.ins().iconst(types::I64, size as i64));
+        let [lhs_row, lhs_col] = if lhs_transposed { [1, 0] } else { [0, 1] }.map(|d: usize| lhs.strides[d]);
+        let [rhs_row, rhs_col] = if rhs_transposed { [1, 0] } else { [0, 1] }.map(|d: usize| rhs.strides[d]);
+        let strides = [lhs_row, lhs_col, rhs_row, rhs_col].map(|stride| self.code.stride_elements(stride));
+        let args: Vec<Clif> = addresses.into_iter().chain(sizes).chain(strides).collect();
+        self.code.call(helper, &args, None);
+        self.summary.dots += 1;
+        Ok(())
+    }
+
+    /// An output that copies or computes a tile into that memory.
+    pub(super) fn push_copy(&mut self, value: Value, mem: Mem) {
+        self.push(Output { value, mem, reduce: None, makes: None, stores: None });
+    }
+}

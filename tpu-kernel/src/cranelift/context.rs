@@ -1,0 +1,101 @@
+//! The table through which compiled code reaches everything: memory, sizes, the grid and helpers.
+//!
+//! Rules: compiled code takes one pointer to a [`Context`] and holds no address of its own, so its bytes
+//! can be kept and run in another process; a change of this layout changes [`VERSION`]. Strides are in
+//! elements.
+
+use crate::ir::MAX_RANK;
+use tpu_microkernels::raw;
+
+/// The version of the layout.
+pub(super) const VERSION: u32 = 1;
+
+/// Everything that one call of compiled code may touch.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct Context {
+    /// [`VERSION`].
+    pub version: u32,
+    /// Padding, zero.
+    pub reserved: u32,
+    /// Temporaries: tiles that no register holds.
+    pub arena: *mut u8,
+    /// One entry an operand; meaningful for windows and scratch.
+    pub refs: *const RefSlot,
+    /// The running step, one i32 a grid dimension.
+    pub grid: *const i32,
+    /// The extents of the grid.
+    pub extents: *const i32,
+    /// The named sizes.
+    pub sizes: *const i32,
+    /// One entry an operand; the bits of scalar parameters.
+    pub scalars: *const u32,
+    /// Where the maps write block indices: [`MAX_RANK`] an operand.
+    pub blocks: *mut i32,
+    /// Where the body says what went wrong.
+    pub error: ErrorSlot,
+    /// Functions compiled ahead.
+    pub helpers: Helpers,
+}
+
+/// The memory behind an operand, for one step.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RefSlot {
+    /// Its first element.
+    pub ptr: *mut u8,
+    /// Strides of the operand's dimensions; those that compiled code knows already are not read.
+    pub strides: [i64; MAX_RANK],
+}
+
+/// What went wrong: which check, and the number that failed it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ErrorSlot {
+    /// An index into the list of checks.
+    pub site: u32,
+    /// Padding, zero.
+    pub reserved: u32,
+    /// The start or step.
+    pub value: i64,
+}
+
+/// Functions compiled ahead, by address.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Helpers {
+    pub gemm_f32_default: raw::Gemm,
+    pub gemm_f32_high: raw::Gemm,
+    pub gemm_f32_highest: raw::Gemm,
+    pub gemm_bf16: raw::Gemm,
+    pub gemm_i32: raw::Gemm,
+    pub fmod: extern "C" fn(f32, f32) -> f32,
+    pub fma: extern "C" fn(f32, f32, f32) -> f32,
+}
+
+/// The helpers of this process.
+pub(super) const HELPERS: Helpers = Helpers {
+    gemm_f32_default: raw::f32_default,
+    gemm_f32_high: raw::f32_high,
+    gemm_f32_highest: raw::f32_highest,
+    gemm_bf16: raw::bf16,
+    gemm_i32: raw::i32,
+    fmod,
+    fma,
+};
+
+/// C's fmodf.
+extern "C" fn fmod(a: f32, b: f32) -> f32 {
+    a % b
+}
+
+/// a · b + c, rounded once: for processors without the instruction.
+extern "C" fn fma(a: f32, b: f32, c: f32) -> f32 {
+    a.mul_add(b, c)
+}
+
+/// Compiled code: 0, or [`FAILED`] with [`Context::error`] set.
+pub(super) type Entry = unsafe extern "C" fn(*mut Context) -> u32;
+
+/// The status of a step that failed a check.
+pub(super) const FAILED: u32 = 1;

@@ -1,0 +1,242 @@
+//! Runs a compiled kernel: checks the launch, walks the grid, moves blocks in and out.
+
+use super::Executable;
+use super::body::Site;
+use super::context::{Context, ErrorSlot, HELPERS, RefSlot, VERSION};
+use super::memory::{Memory, poison};
+use super::window::{Array, Param, Role};
+use crate::exec::{Args, RunError};
+use crate::ir::{self, DType, MAX_RANK, ParamKind, SizeExpr, SizeId};
+use crate::launch::Binding;
+use std::marker::PhantomData;
+
+/// One run.
+pub(super) struct Driver<'r, 'a, 'b> {
+    exe: &'r Executable,
+    binding: &'r Binding,
+    /// One an operand; scratch and scalars have none.
+    arrays: Vec<Option<Array>>,
+    scalars: Vec<u32>,
+    memory: Memory,
+    /// The arrays stay borrowed while there are addresses of them.
+    borrowed: PhantomData<&'r mut Args<'a, 'b>>,
+}
+
+fn count(what: &'static str, want: usize, got: usize) -> Result<(), RunError> {
+    if want == got { Ok(()) } else { Err(RunError::Count { what, want, got }) }
+}
+
+fn mismatch(param: &ir::Param, want: &[usize], got_dtype: DType, got: &[usize]) -> RunError {
+    RunError::Array { operand: param.name.clone(), want_dtype: param.ty.dtype(), want: want.to_vec(), got_dtype, got: got.to_vec() }
+}
+
+/// The array of an operand, checked against the launch: of that type, shape and number of bytes.
+fn array(
+    param: &ir::Param,
+    want: &[usize],
+    (dtype, shape, bytes): (DType, &[usize], usize),
+    pointer: *mut u8,
+) -> Result<Array, RunError> {
+    if dtype != param.ty.dtype() || shape != want {
+        return Err(mismatch(param, want, dtype, shape));
+    }
+    let need = shape.iter().try_fold(dtype.bytes(), |n, &d| n.checked_mul(d));
+    if need != Some(bytes) {
+        // Bytes that do not make up the shape show as so many elements.
+        return Err(mismatch(param, want, dtype, &[bytes / dtype.bytes()]));
+    }
+    let (mut extent, mut stride) = ([1; MAX_RANK], [0; MAX_RANK]);
+    let mut step = 1;
+    for axis in (0..shape.len()).rev() {
+        extent[axis] = shape[axis];
+        stride[axis] = step;
+        step *= shape[axis].max(1);
+    }
+    Ok(Array { pointer, extent, stride })
+}
+
+impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
+    /// Checks a launch; nothing has been written where it fails.
+    pub(super) fn new(exe: &'r Executable, binding: &'r Binding, args: &'r mut Args<'a, 'b>) -> Result<Self, RunError> {
+        let kernel = &exe.kernel;
+        count("sizes", kernel.sizes.len(), binding.sizes.len())?;
+        count("grid dimensions", kernel.grid.len(), binding.grid.len())?;
+        count("operands", kernel.params.len(), binding.arrays.len())?;
+        count("inputs", kernel.inputs().count(), args.inputs.len())?;
+        count("outputs", kernel.outputs().count(), args.outputs.len())?;
+        let wanted = kernel.params.iter().filter(|p| p.kind == ParamKind::Scalar).count();
+        count("scalars", wanted, args.scalars.len())?;
+        let size = |id: SizeId| binding.sizes.get(id.0 as usize).map(|&n| i64::from(n));
+        let eval = |expr: &SizeExpr| expr.eval(&size).ok().and_then(|n| usize::try_from(n).ok());
+        for (dim, &extent) in kernel.grid.iter().zip(&binding.grid) {
+            let want = eval(&dim.extent).unwrap_or(0);
+            count("steps along a grid dimension", want, usize::try_from(extent).unwrap_or(0))?;
+        }
+        let (mut inputs, mut outputs, mut given) = (args.inputs.iter(), args.outputs.iter_mut(), args.scalars.iter());
+        let (mut arrays, mut scalars) = (vec![], vec![0; kernel.params.len()]);
+        for (at, param) in kernel.params.iter().enumerate() {
+            let bound = binding.arrays[at].as_slice();
+            let declared: Option<Vec<usize>> = param.window().map_or(&[][..], |w| &w.array).iter().map(eval).collect();
+            if declared.as_deref() != Some(bound) {
+                return Err(mismatch(param, &declared.unwrap_or_default(), param.ty.dtype(), bound));
+            }
+            let found = match &param.kind {
+                ParamKind::In(_) => {
+                    inputs.next().map(|a| array(param, bound, (a.dtype, a.shape, a.bytes.len()), a.bytes.as_ptr().cast_mut()))
+                }
+                ParamKind::Out(_) => {
+                    outputs.next().map(|a| array(param, bound, (a.dtype, a.shape, a.bytes.len()), a.bytes.as_mut_ptr()))
+                }
+                ParamKind::Scratch => None,
+                ParamKind::Scalar => {
+                    if let Some(literal) = given.next() {
+                        if literal.dtype() != param.ty.dtype() {
+                            return Err(mismatch(param, &[], literal.dtype(), &[]));
+                        }
+                        scalars[at] = literal.bits();
+                    }
+                    None
+                }
+            };
+            arrays.push(found.transpose()?);
+        }
+        let memory = exe.pool.take(exe.windows.bytes)?;
+        Ok(Driver { exe, binding, arrays, scalars, memory, borrowed: PhantomData })
+    }
+
+    /// Runs every step of the grid.
+    pub(super) fn run(mut self) -> Result<(), RunError> {
+        let result = self.steps();
+        self.exe.pool.give(std::mem::take(&mut self.memory));
+        result
+    }
+
+    fn steps(&mut self) -> Result<(), RunError> {
+        if self.binding.grid.iter().any(|&n| n <= 0) {
+            return Ok(());
+        }
+        let params = self.exe.kernel.params.len();
+        let base = self.memory.pointer();
+        let mut refs = vec![RefSlot { ptr: base, strides: [0; MAX_RANK] }; params];
+        for (at, param) in self.exe.windows.params.iter().enumerate() {
+            if let Some(param) = param.as_ref().filter(|p| p.role == Role::Scratch) {
+                // SAFETY: the memory of a run has room for every operand at its offset.
+                unsafe {
+                    let ptr = base.add(param.offset);
+                    poison(ptr, param.dtype, param.elements);
+                    refs[at] = RefSlot { ptr, strides: param.dense() };
+                }
+            }
+        }
+        let mut grid = vec![0i32; self.binding.grid.len()];
+        let mut blocks = vec![[0i32; MAX_RANK]; params];
+        let mut open: Vec<Option<[i32; MAX_RANK]>> = vec![None; params];
+        loop {
+            let mut context = Context {
+                version: VERSION,
+                reserved: 0,
+                arena: base,
+                refs: refs.as_ptr(),
+                grid: grid.as_ptr(),
+                extents: self.binding.grid.as_ptr(),
+                sizes: self.binding.sizes.as_ptr(),
+                scalars: self.scalars.as_ptr(),
+                blocks: blocks.as_mut_ptr().cast(),
+                error: ErrorSlot::default(),
+                helpers: HELPERS,
+            };
+            // SAFETY: the table is complete: every list has an entry for each index that the verified kernel
+            // names, and the maps write only the list of block indices.
+            unsafe { (self.exe.code.maps)(&mut context) };
+            self.turn(&blocks, &mut open, &mut refs, base, &grid)?;
+            context.refs = refs.as_ptr();
+            // SAFETY: as above; each operand's memory holds its block or scratch with the strides given, the
+            // arena has the size that the code was compiled for, and starts are checked by the code.
+            let status = unsafe { (self.exe.code.body)(&mut context) };
+            if status != 0 {
+                return Err(self.failure(context.error, &grid));
+            }
+            if !advance(&mut grid, &self.binding.grid) {
+                break;
+            }
+        }
+        for (at, index) in open.iter().enumerate() {
+            if let (Some((param, array)), Some(index)) = (self.window(at), index) {
+                // SAFETY: the index was found inside when the block was opened.
+                unsafe { param.close(array, index, base.add(param.offset)) };
+            }
+        }
+        Ok(())
+    }
+
+    fn window(&self, at: usize) -> Option<(&Param, &Array)> {
+        self.exe.windows.params[at].as_ref().zip(self.arrays[at].as_ref())
+    }
+
+    /// Changes blocks: writes back those that the step leaves, fills those that it enters.
+    fn turn(
+        &self,
+        blocks: &[[i32; MAX_RANK]],
+        open: &mut [Option<[i32; MAX_RANK]>],
+        refs: &mut [RefSlot],
+        base: *mut u8,
+        grid: &[i32],
+    ) -> Result<(), RunError> {
+        for (at, index) in blocks.iter().enumerate() {
+            let Some((param, array)) = self.window(at) else { continue };
+            if open[at] == Some(*index) {
+                continue;
+            }
+            if let Some((axis, index, blocks)) = param.outside(array, index) {
+                let declared = &self.exe.kernel.params[at];
+                return Err(RunError::BlockIndex {
+                    operand: declared.name.clone(),
+                    axis,
+                    index,
+                    blocks,
+                    step: grid.to_vec(),
+                    loc: declared.loc.clone(),
+                });
+            }
+            // SAFETY: the memory of a run has room for the operand's copy at its offset, apart from the array;
+            // both indices were found inside the array.
+            unsafe {
+                let copy = base.add(param.offset);
+                if let Some(old) = open[at].take() {
+                    param.close(array, &old, copy);
+                }
+                refs[at] = param.open(array, index, copy);
+            }
+            open[at] = Some(*index);
+        }
+        Ok(())
+    }
+
+    /// The error that a failed check stands for.
+    fn failure(&self, error: ErrorSlot, grid: &[i32]) -> RunError {
+        match &self.exe.sites[error.site as usize] {
+            Site::Start { param, axis, size, extent, loc } => RunError::OutOfBounds {
+                operand: self.exe.kernel.params[*param].name.clone(),
+                axis: *axis,
+                start: error.value,
+                size: *size,
+                extent: *extent,
+                step: grid.to_vec(),
+                loc: loc.clone(),
+            },
+            Site::Step { loc } => RunError::LoopStep { by: error.value as i32, loc: loc.clone() },
+        }
+    }
+}
+
+/// The next step, last dimension fastest; false after the last.
+fn advance(grid: &mut [i32], extents: &[i32]) -> bool {
+    for (index, &extent) in grid.iter_mut().zip(extents).rev() {
+        *index += 1;
+        if *index < extent {
+            return true;
+        }
+        *index = 0;
+    }
+    false
+}

@@ -1,0 +1,191 @@
+//! Memory as compiled code sees it: where a tile begins and how its dimensions stride.
+
+use super::code::Code;
+use super::map::{Map, same_but_units};
+use crate::ir::{BlockDim, DType, Kernel, MAX_RANK, OpKind, ParamKind, Shape};
+use cranelift::prelude::*;
+
+/// A block whose rows are shorter is always copied: its strides are then known, and the loops over it merge.
+const MIN_ROW: usize = 16;
+
+/// Where memory begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Origin {
+    /// So many bytes into the arena.
+    Arena(usize),
+    /// An address in a register.
+    Pointer(Value),
+    /// An operand's window or scratch.
+    Param(usize),
+}
+
+/// The distance of neighbours along a dimension, in elements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Stride {
+    /// Known now.
+    Fixed(i64),
+    /// Of that dimension of that operand, known when the step runs.
+    Param(usize, usize),
+}
+
+/// The first element along a dimension.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Start {
+    /// Known now.
+    Fixed(i64),
+    /// An i32 in a register, checked.
+    Dynamic(Value),
+}
+
+/// A tile in memory.
+#[derive(Clone, Debug)]
+pub(super) struct Mem {
+    pub origin: Origin,
+    /// What to add to the origin: a start and the stride of its dimension.
+    pub starts: Vec<(Start, Stride)>,
+    pub dtype: DType,
+    pub shape: Shape,
+    /// One a dimension.
+    pub strides: [Stride; MAX_RANK],
+}
+
+/// Row-major strides.
+pub(super) fn dense(shape: Shape) -> [Stride; MAX_RANK] {
+    let mut strides = [Stride::Fixed(0); MAX_RANK];
+    let mut step = 1i64;
+    for d in (0..shape.rank()).rev() {
+        strides[d] = Stride::Fixed(step);
+        step *= shape.dim(d) as i64;
+    }
+    strides
+}
+
+/// Whether blocks of that operand may be used inside the array: its rows lie along the array's last dimension.
+pub(super) fn may_stay_in_place(kernel: &Kernel, param: usize) -> bool {
+    let param = &kernel.params[param];
+    param.window().is_some_and(|window| match window.block.last() {
+        Some(BlockDim::Blocked(n)) => *n >= MIN_ROW,
+        Some(BlockDim::Squeezed) | None => false,
+    })
+}
+
+/// The strides of an operand as compiled code may assume them.
+fn param_strides(kernel: &Kernel, param: usize) -> [Stride; MAX_RANK] {
+    let shape = kernel.params[param].ty.shape();
+    let mut strides = dense(shape);
+    if !matches!(kernel.params[param].kind, ParamKind::Scratch) && may_stay_in_place(kernel, param) {
+        for (d, stride) in strides.iter_mut().enumerate().take(shape.rank() - 1) {
+            *stride = Stride::Param(param, d);
+        }
+    }
+    strides
+}
+
+impl Mem {
+    /// A dense tile.
+    pub(super) fn dense(origin: Origin, dtype: DType, shape: Shape) -> Mem {
+        Mem { origin, starts: vec![], dtype, shape, strides: dense(shape) }
+    }
+
+    /// A part of an operand.
+    pub(super) fn of_param(kernel: &Kernel, param: usize, starts: &[Start], shape: Shape) -> Mem {
+        let strides = param_strides(kernel, param);
+        let starts = starts.iter().copied().zip(strides).filter(|(start, _)| !matches!(start, Start::Fixed(0))).collect();
+        Mem { origin: Origin::Param(param), starts, dtype: kernel.params[param].ty.dtype(), shape, strides }
+    }
+
+    /// The same memory as the result of a transpose or reshape of the tile.
+    pub(super) fn view(&self, kind: &OpKind, result: Shape) -> Mem {
+        let mut view = Mem { shape: result, ..self.clone() };
+        if matches!(kind, OpKind::Reshape(_)) && !same_but_units(self.shape, result) {
+            view.strides = dense(result);
+            return view;
+        }
+        view.strides = [Stride::Fixed(0); MAX_RANK];
+        let map = Map::identity(result).of_operand(kind, self.shape, result);
+        for d in 0..self.shape.rank() {
+            if let Some(to) = map.get(d) {
+                view.strides[to] = self.strides[d];
+            }
+        }
+        view
+    }
+
+    /// The strides in the dimensions of a nest that reads or writes the tile under that map.
+    pub(super) fn mapped(&self, map: Map) -> [Stride; MAX_RANK] {
+        let mut strides = [Stride::Fixed(0); MAX_RANK];
+        for d in 0..self.shape.rank() {
+            if let Some(to) = map.get(d) {
+                strides[to] = self.strides[d];
+            }
+        }
+        strides
+    }
+}
+
+impl Code<'_> {
+    /// The address of the tile's first element.
+    pub(super) fn address(&mut self, mem: &Mem, arena: usize) -> Value {
+        let (base, mut fixed) = match mem.origin {
+            Origin::Arena(offset) => (self.field(types::I64, arena), offset as i64),
+            Origin::Pointer(v) => (v, 0),
+            Origin::Param(param) => (self.ref_pointer(param), 0),
+        };
+        let bytes = mem.dtype.bytes() as i64;
+        let mut address = base;
+        for &(start, stride) in &mem.starts {
+            match (start, stride) {
+                (Start::Fixed(n), Stride::Fixed(s)) => fixed += n * s * bytes,
+                (start, stride) => {
+                    let start = match start {
+                        Start::Fixed(n) => self.b.ins().iconst(types::I64, n),
+                        Start::Dynamic(v) => self.b.ins().sextend(types::I64, v),
+                    };
+                    let stride = self.stride_bytes(stride, mem.dtype);
+                    let offset = self.times(start, stride);
+                    address = self.b.ins().iadd(address, offset);
+                }
+            }
+        }
+        if fixed == 0 { address } else { self.b.ins().iadd_imm_s(address, fixed) }
+    }
+
+    /// A stride in bytes.
+    pub(super) fn stride_bytes(&mut self, stride: Stride, dtype: DType) -> Step {
+        match stride {
+            Stride::Fixed(n) => Step::Fixed(n * dtype.bytes() as i64),
+            Stride::Param(param, axis) => {
+                let v = self.ref_stride(param, axis);
+                let by = self.b.ins().iconst(types::I64, i64::from(dtype.bytes().trailing_zeros()));
+                Step::Dynamic(self.b.ins().ishl(v, by))
+            }
+        }
+    }
+
+    /// A stride in elements.
+    pub(super) fn stride_elements(&mut self, stride: Stride) -> Value {
+        match stride {
+            Stride::Fixed(n) => self.b.ins().iconst(types::I64, n),
+            Stride::Param(param, axis) => self.ref_stride(param, axis),
+        }
+    }
+
+    /// A number of steps, in bytes.
+    pub(super) fn times(&mut self, n: Value, step: Step) -> Value {
+        match step {
+            Step::Fixed(bytes) if bytes > 0 && bytes.count_ones() == 1 => {
+                let by = self.b.ins().iconst(types::I64, i64::from(bytes.trailing_zeros()));
+                self.b.ins().ishl(n, by)
+            }
+            Step::Fixed(bytes) => self.b.ins().imul_imm_s(n, bytes),
+            Step::Dynamic(v) => self.b.ins().imul(n, v),
+        }
+    }
+}
+
+/// A stride in bytes, as code multiplies with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    Fixed(i64),
+    Dynamic(Value),
+}

@@ -1,0 +1,101 @@
+//! The Cranelift executor: a kernel as machine code, run over its grid.
+//!
+//! Data flows downwards: `plan` decides which tiles live in memory; `body` and `control` emit regions,
+//! `nest` and `loops` the fused loops, `lane` single operations; `jit` makes code of it; `driver` and
+//! `window` run it step by step. Compiled code reaches everything through the table in `context`.
+//!
+//! Rules: unsafe code is in `jit`, `memory` and `driver`; no kernel that the verifier has not seen is
+//! compiled; compiled code touches the table, the arena, and windows that the driver has checked.
+
+mod body;
+mod code;
+mod context;
+mod control;
+mod driver;
+mod jit;
+mod lane;
+mod loops;
+mod map;
+mod math;
+mod mem;
+mod memory;
+mod nest;
+mod plan;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use crate::exec::{Args, RunError};
+use crate::ir::Kernel;
+use crate::launch::Binding;
+use crate::{BuildFault, Error, passes};
+pub use body::PlanSummary;
+use body::Site;
+use driver::Driver;
+use jit::Code;
+use memory::Pool;
+use window::Windows;
+
+/// A compiled kernel. May run in several threads at once.
+#[derive(Debug)]
+pub struct Executable {
+    kernel: Kernel,
+    code: Code,
+    sites: Vec<Site>,
+    summary: PlanSummary,
+    windows: Windows,
+    pool: Pool,
+}
+
+impl Executable {
+    /// Compiles a kernel, for any array sizes.
+    ///
+    /// # Errors
+    /// [`Error::Build`] where the verifier finds faults, [`Error::Compile`] where the code generator or the
+    /// host refuses.
+    pub fn compile(kernel: &Kernel) -> Result<Executable, Error> {
+        let refuse = |reason: String| Error::Compile { kernel: kernel.name.clone(), reason };
+        if let Err(faults) = passes::verify(kernel) {
+            let faults = faults.into_iter().map(BuildFault::Rule).collect();
+            return Err(Error::Build { kernel: kernel.name.clone(), faults });
+        }
+        let compiled = jit::compile(kernel).map_err(refuse)?;
+        let windows =
+            Windows::new(kernel, compiled.summary.arena_bytes).ok_or_else(|| refuse("its windows are too large".into()))?;
+        Ok(Executable {
+            kernel: kernel.clone(),
+            code: compiled.code,
+            sites: compiled.sites,
+            summary: compiled.summary,
+            windows,
+            pool: Pool::default(),
+        })
+    }
+
+    /// Runs the kernel over the grid of a launch.
+    ///
+    /// # Errors
+    /// Where the launch or the arrays do not fit the kernel, nothing has been written; where a step fails,
+    /// the effects of earlier steps remain.
+    pub fn run(&self, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), RunError> {
+        Driver::new(self, binding, args)?.run()
+    }
+
+    /// What the plan came to.
+    pub fn plan_summary(&self) -> PlanSummary {
+        self.summary
+    }
+
+    /// The intermediate code of a kernel: its index maps and its body.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile).
+    pub fn clif(kernel: &Kernel) -> Result<String, Error> {
+        passes::verify(kernel).map_err(|faults| {
+            let faults = faults.into_iter().map(BuildFault::Rule).collect();
+            Error::Build { kernel: kernel.name.clone(), faults }
+        })?;
+        jit::text(kernel).map_err(|reason| Error::Compile { kernel: kernel.name.clone(), reason })
+    }
+}

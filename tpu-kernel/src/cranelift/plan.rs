@@ -1,0 +1,404 @@
+//! Decides for every tile whether it is computed inside the loops that consume it or held in memory.
+//!
+//! Rules: a tile consumed by one loop nest is computed there; one consumed by several is held in memory
+//! unless computing it again is as cheap as reading it; what a `dot` reads, what control flow carries and
+//! what a reduction gives lies in memory; a `load` is read where it stands unless a store comes between.
+//! The decisions are made from the last operation to the first, since they follow the consumers.
+
+use super::map::{Map, same_but_units};
+use crate::ir::{BinaryOp, DType, Kernel, Op, OpKind, Region, Type, UnaryOp, Value};
+use std::collections::HashSet;
+
+/// Where a tile lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In registers of the nests that consume it; a `load` is read from its operand.
+    Inline,
+    /// In memory of its own.
+    Memory,
+    /// In the memory of its operand, under other strides.
+    View,
+}
+
+/// Recomputing this many simple operations is as good as a store and a load.
+const CHEAP: u32 = 4;
+/// Longer chains are cut, so that nests stay small and recursion over them shallow.
+const MAX_DEPTH: u32 = 48;
+
+/// An operation with its place in the kernel; positions count operations and ends of regions in order.
+#[derive(Debug)]
+pub(super) struct OpInfo<'k> {
+    pub op: &'k Op,
+    pub pos: u32,
+    /// Beyond the last position inside its regions.
+    end: u32,
+    region: usize,
+}
+
+#[derive(Debug)]
+struct RegionInfo {
+    parent: Option<usize>,
+    end: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Use {
+    Op(usize, usize),
+    Yield(usize, usize),
+}
+
+/// What the consumers of a tile ask of it.
+#[derive(Clone, Debug, Default)]
+struct Demand {
+    /// The nests that read it: position and number there.
+    nests: Vec<(u32, u32)>,
+    /// Read by a helper that takes an address.
+    memory: bool,
+    /// Read under a reshape: its memory must be dense.
+    dense: bool,
+    /// Read in a region inside that of its definition.
+    crossing: bool,
+    /// Repeated by a broadcast.
+    expanded: bool,
+    /// The last position at which it is read.
+    end: u32,
+    /// Operations between it and the farthest consumer.
+    depth: u32,
+}
+
+/// The decisions for a kernel.
+#[derive(Debug)]
+pub(super) struct Plan<'k> {
+    kernel: &'k Kernel,
+    ops: Vec<OpInfo<'k>>,
+    regions: Vec<RegionInfo>,
+    uses: Vec<Vec<Use>>,
+    /// The operation that defines a value.
+    def: Vec<Option<usize>>,
+    place: Vec<Place>,
+    demand: Vec<Demand>,
+    /// Positions of the stores to each operand.
+    stores: Vec<Vec<u32>>,
+}
+
+impl<'k> Plan<'k> {
+    /// Plans a verified kernel.
+    pub(super) fn new(kernel: &'k Kernel) -> Plan<'k> {
+        let values = kernel.types.len();
+        let mut plan = Plan {
+            kernel,
+            ops: vec![],
+            regions: vec![],
+            uses: vec![vec![]; values],
+            def: vec![None; values],
+            place: vec![Place::Inline; values],
+            demand: vec![Demand::default(); values],
+            stores: vec![vec![]; kernel.params.len()],
+        };
+        let mut pos = 0;
+        plan.number(&kernel.body, None, &mut pos);
+        let costs = plan.costs();
+        for at in (0..plan.ops.len()).rev() {
+            let op = plan.ops[at].op;
+            for &v in &op.results {
+                if kernel.ty(v).is_tile() {
+                    let demand = plan.demand_on(v, plan.ops[at].region);
+                    plan.place[v.0 as usize] = plan.decide(at, v, &demand, costs[v.0 as usize]);
+                    plan.demand[v.0 as usize] = demand;
+                }
+            }
+        }
+        plan
+    }
+
+    /// Where a tile lives.
+    pub(super) fn place(&self, v: Value) -> Place {
+        self.place[v.0 as usize]
+    }
+
+    /// The operation that defines a value; `None` for operands and region arguments.
+    pub(super) fn def(&self, v: Value) -> Option<&'k Op> {
+        self.def[v.0 as usize].map(|at| self.ops[at].op)
+    }
+
+    /// Whether nothing reads a value.
+    pub(super) fn unused(&self, v: Value) -> bool {
+        let demand = &self.demand[v.0 as usize];
+        demand.nests.is_empty() && !demand.memory
+    }
+
+    fn number(&mut self, region: &'k Region, parent: Option<usize>, pos: &mut u32) {
+        let at = self.regions.len();
+        self.regions.push(RegionInfo { parent, end: 0 });
+        for op in &region.ops {
+            let index = self.ops.len();
+            self.ops.push(OpInfo { op, pos: *pos, end: 0, region: at });
+            for (i, v) in op.operands.iter().enumerate() {
+                self.uses[v.0 as usize].push(Use::Op(index, i));
+            }
+            for v in &op.results {
+                self.def[v.0 as usize] = Some(index);
+            }
+            if op.kind == OpKind::Store
+                && let Some((param, _)) = self.kernel.param_of(op.operands[0])
+            {
+                self.stores[param].push(*pos);
+            }
+            *pos += 1;
+            for inner in &op.regions {
+                self.number(inner, Some(index), pos);
+            }
+            self.ops[index].end = *pos;
+        }
+        for (i, v) in region.yields.iter().enumerate() {
+            self.uses[v.0 as usize].push(Use::Yield(at, i));
+        }
+        self.regions[at].end = *pos;
+        *pos += 1;
+    }
+
+    /// What it takes to compute each tile inside a loop, in simple operations.
+    fn costs(&self) -> Vec<u32> {
+        const DEAR: u32 = 1000;
+        let mut costs = vec![0u32; self.kernel.types.len()];
+        for (v, ty) in self.kernel.types.iter().enumerate() {
+            costs[v] = u32::from(ty.is_tile());
+        }
+        for info in &self.ops {
+            let op = info.op;
+            let Some(&result) = op.results.first() else { continue };
+            if !self.kernel.ty(result).is_tile() {
+                continue;
+            }
+            let dtype = self.kernel.ty(*op.operands.first().unwrap_or(&result)).dtype();
+            let bf16 = if dtype == DType::Bf16 { 10 } else { 0 };
+            let own = match &op.kind {
+                OpKind::Unary(UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not) => 1,
+                OpKind::Unary(UnaryOp::Exp | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Tanh) => DEAR,
+                OpKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) => 1 + bf16,
+                OpKind::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) => 1,
+                OpKind::Binary(BinaryOp::Min | BinaryOp::Max) => {
+                    if dtype.is_float() {
+                        4
+                    } else {
+                        1
+                    }
+                }
+                OpKind::Binary(BinaryOp::Div | BinaryOp::Rem) => DEAR,
+                OpKind::Compare(_) | OpKind::Select => 1,
+                OpKind::Cast(to) => match (dtype, to) {
+                    (DType::Bf16, DType::F32) => 0,
+                    (DType::F32, DType::Bf16) | (DType::F32 | DType::Bf16, DType::I32) | (DType::I32, DType::Bf16) => 10,
+                    _ => 1,
+                },
+                OpKind::Broadcast(_) | OpKind::Transpose(_) | OpKind::Reshape(_) => 0,
+                OpKind::Iota { .. } | OpKind::Load(_) | OpKind::Reduce { .. } | OpKind::Dot { .. } => continue,
+                OpKind::If | OpKind::For | OpKind::While => continue,
+                OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => continue,
+            };
+            let cost = op.operands.iter().fold(own, |sum, v| sum.saturating_add(costs[v.0 as usize]));
+            costs[result.0 as usize] = cost.min(DEAR);
+        }
+        costs
+    }
+
+    /// The operation of `region` that holds the inner region, or `None` where they are the same.
+    fn holder(&self, mut inner: usize, region: usize) -> Option<usize> {
+        let mut holder = None;
+        while inner != region {
+            let parent = self.regions[inner].parent?;
+            holder = Some(parent);
+            inner = self.ops[parent].region;
+        }
+        holder
+    }
+
+    fn demand_on(&self, v: Value, region: usize) -> Demand {
+        let mut demand = Demand::default();
+        for &used in &self.uses[v.0 as usize] {
+            let (at, end) = match used {
+                Use::Yield(inner, index) => {
+                    let end = self.regions[inner].end;
+                    demand.nests.push((end, index as u32));
+                    (inner, end)
+                }
+                Use::Op(user, index) => {
+                    let OpInfo { op, pos, region: at, .. } = self.ops[user];
+                    (at, self.demand_of_op(&mut demand, op, index, pos))
+                }
+            };
+            let end = match self.holder(at, region) {
+                Some(holder) => {
+                    demand.crossing = true;
+                    self.ops[holder].end
+                }
+                None => end,
+            };
+            demand.end = demand.end.max(end);
+        }
+        demand.nests.sort_unstable();
+        demand.nests.dedup();
+        demand
+    }
+
+    /// Adds what one operation asks of its operand; returns the last position at which it is read for it.
+    fn demand_of_op(&self, demand: &mut Demand, op: &Op, index: usize, pos: u32) -> u32 {
+        let Some(&result) = op.results.first().filter(|_| op.regions.is_empty()) else {
+            demand.nests.push((pos, index as u32));
+            return pos;
+        };
+        match op.kind {
+            OpKind::Dot { .. } => {
+                demand.memory = true;
+                demand.nests.push((pos, 0));
+                return pos;
+            }
+            OpKind::Reduce { .. } => {
+                demand.nests.push((pos, 0));
+                return pos;
+            }
+            _ => {}
+        }
+        let inner = &self.demand[result.0 as usize];
+        if let OpKind::Broadcast(_) = op.kind {
+            demand.expanded |= !same_but_units(self.kernel.ty(op.operands[0]).shape(), self.kernel.ty(result).shape());
+        }
+        match self.place(result) {
+            Place::Memory => {
+                demand.nests.push((pos, 0));
+                pos
+            }
+            Place::Inline => {
+                demand.nests.extend(&inner.nests);
+                demand.crossing |= inner.crossing;
+                demand.expanded |= inner.expanded;
+                demand.depth = demand.depth.max(inner.depth + 1);
+                inner.end
+            }
+            Place::View => {
+                demand.nests.extend(&inner.nests);
+                demand.memory = true;
+                demand.dense |= inner.dense || !self.keeps_strides(op);
+                demand.crossing |= inner.crossing;
+                inner.end
+            }
+        }
+    }
+
+    /// Whether a transpose or reshape only renames dimensions.
+    fn keeps_strides(&self, op: &Op) -> bool {
+        match &op.kind {
+            OpKind::Reshape(to) => same_but_units(self.kernel.ty(op.operands[0]).shape(), *to),
+            _ => true,
+        }
+    }
+
+    fn decide(&self, at: usize, v: Value, demand: &Demand, cost: u32) -> Place {
+        let OpInfo { op, pos, .. } = self.ops[at];
+        match &op.kind {
+            OpKind::Load(_) => {
+                if demand.dense || self.overwritten(op, v, pos, demand.end) {
+                    Place::Memory
+                } else {
+                    Place::Inline
+                }
+            }
+            OpKind::Iota { .. }
+            | OpKind::Unary(_)
+            | OpKind::Binary(_)
+            | OpKind::Compare(_)
+            | OpKind::Select
+            | OpKind::Cast(_)
+            | OpKind::Broadcast(_) => {
+                if demand.memory || demand.depth > MAX_DEPTH {
+                    Place::Memory
+                } else if cost <= CHEAP {
+                    Place::Inline
+                } else if demand.crossing || demand.expanded || demand.nests.len() > 1 {
+                    Place::Memory
+                } else {
+                    Place::Inline
+                }
+            }
+            OpKind::Transpose(_) => match demand {
+                Demand { dense: true, .. } => Place::Memory,
+                Demand { memory: true, .. } => Place::View,
+                _ if demand.depth > MAX_DEPTH => Place::Memory,
+                _ => Place::Inline,
+            },
+            OpKind::Reshape(_) => {
+                if demand.memory || !self.keeps_strides(op) {
+                    Place::View
+                } else if demand.depth > MAX_DEPTH {
+                    Place::Memory
+                } else {
+                    Place::Inline
+                }
+            }
+            OpKind::Reduce { .. } | OpKind::Dot { .. } | OpKind::If | OpKind::For | OpKind::While => Place::Memory,
+            OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => Place::Inline,
+        }
+    }
+
+    /// Whether a store changes what a load read before the last reader has seen it.
+    fn overwritten(&self, load: &Op, v: Value, pos: u32, end: u32) -> bool {
+        let Some((param, _)) = self.kernel.param_of(load.operands[0]) else { return true };
+        self.stores[param].iter().any(|&store| {
+            if store == end && store > pos { !self.same_elements(load, v, store) } else { store > pos && store < end }
+        })
+    }
+
+    /// Whether a store that is the load's last reader writes each element where it was read.
+    fn same_elements(&self, load: &Op, v: Value, store: u32) -> bool {
+        let Some(store) = self.ops.iter().find(|info| info.pos == store && info.op.kind == OpKind::Store) else { return false };
+        let (stored, shape) = (store.op.operands[1], self.kernel.ty(store.op.operands[1]).shape());
+        let starts = load.operands[1..].iter().zip(&store.op.operands[2..]).all(|(&a, &b)| a == b || self.same_constant(a, b));
+        if !starts || shape != self.kernel.ty(v).shape() {
+            return false;
+        }
+        let identity = Map::identity(shape);
+        let mut same = true;
+        self.visit(stored, identity, false, &mut |value, map| same &= value != v || map == identity);
+        same
+    }
+
+    fn same_constant(&self, a: Value, b: Value) -> bool {
+        match (self.def(a).map(|op| &op.kind), self.def(b).map(|op| &op.kind)) {
+            (Some(OpKind::Const(a)), Some(OpKind::Const(b))) => a == b,
+            _ => false,
+        }
+    }
+
+    /// Calls `f` with every tile that a nest over `v` reads, each once for every map under which it does.
+    /// Memory is not looked into, but for `v` itself where the nest is what computes it (`own`); what lies under
+    /// a view is given with [`Map::OPAQUE`].
+    pub(super) fn visit(&self, v: Value, map: Map, own: bool, f: &mut dyn FnMut(Value, Map)) {
+        let mut seen = HashSet::new();
+        let mut open = vec![(v, map)];
+        while let Some((at, map)) = open.pop() {
+            let Type::Tile(_, shape) = self.kernel.ty(at) else { continue };
+            if !seen.insert((at, map)) {
+                continue;
+            }
+            f(at, map);
+            let Some(op) = self.def(at) else { continue };
+            let computed = match op.kind {
+                OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select | OpKind::Cast(_) => true,
+                OpKind::Broadcast(_) | OpKind::Transpose(_) | OpKind::Reshape(_) => true,
+                _ => false,
+            };
+            if !computed || (self.place(at) == Place::Memory && !(own && at == v)) {
+                continue;
+            }
+            for &operand in &op.operands {
+                if let Type::Tile(_, from) = self.kernel.ty(operand) {
+                    let inner = match self.place(at) {
+                        Place::View => Map::OPAQUE,
+                        Place::Inline | Place::Memory => map.of_operand(&op.kind, from, shape),
+                    };
+                    open.push((operand, inner));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The blocks of a window: where they lie in the array, and the copies of those that cannot be used there.
+
+use super::context::RefSlot;
+use super::mem::may_stay_in_place;
+use super::memory::{ALIGN, poison};
+use crate::ir::{BlockDim, DType, Kernel, MAX_RANK, OpKind, ParamKind, Region, Value};
+
+/// What is known of a kernel's windows before a launch.
+#[derive(Debug)]
+pub(super) struct Windows {
+    /// One an operand; scalars have none.
+    pub params: Vec<Option<Param>>,
+    /// Bytes of everything that a run allocates; the arena comes first.
+    pub bytes: usize,
+}
+
+/// An operand's memory.
+#[derive(Debug)]
+pub(super) struct Param {
+    pub dtype: DType,
+    pub role: Role,
+    /// Elements of a block along each dimension of the array (of scratch: of the operand).
+    pub block: Vec<usize>,
+    /// For each of the array's dimensions the operand's; absent where squeezed.
+    kept: Vec<Option<usize>>,
+    /// Where its copy or scratch lies in the memory of a run.
+    pub offset: usize,
+    /// Elements of a block.
+    pub elements: usize,
+    /// Whether a block inside the array may be used there.
+    in_place: bool,
+    /// Whether each step overwrites the whole block before it reads any of it.
+    overwritten: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Input,
+    Output,
+    Scratch,
+}
+
+impl Windows {
+    /// Lays out the memory; `None` where it exceeds the address space.
+    pub(super) fn new(kernel: &Kernel, arena: usize) -> Option<Windows> {
+        let mut bytes = arena.checked_next_multiple_of(ALIGN)?;
+        let mut params = vec![];
+        for (at, param) in kernel.params.iter().enumerate() {
+            let (role, block, kept) = match &param.kind {
+                ParamKind::Scalar => {
+                    params.push(None);
+                    continue;
+                }
+                ParamKind::Scratch => {
+                    let shape = param.ty.shape();
+                    (Role::Scratch, shape.dims().to_vec(), (0..shape.rank()).map(Some).collect())
+                }
+                ParamKind::In(window) | ParamKind::Out(window) => {
+                    let role = if param.is_output() { Role::Output } else { Role::Input };
+                    let mut next = 0;
+                    let kept = window.block.iter().map(|b| {
+                        matches!(b, BlockDim::Blocked(_)).then(|| {
+                            next += 1;
+                            next - 1
+                        })
+                    });
+                    (role, window.block.iter().map(|b| b.size()).collect(), kept.collect())
+                }
+            };
+            let dtype = param.ty.dtype();
+            let elements = param.ty.shape().checked_elements()?;
+            let offset = bytes;
+            // A few lines more, so that the size of an empty block is no special case.
+            let size = elements.checked_mul(dtype.bytes())?.checked_next_multiple_of(ALIGN)?;
+            bytes = bytes.checked_add(size)?.checked_add(ALIGN)?;
+            let overwritten = role == Role::Output && overwrites(kernel, at);
+            let in_place = may_stay_in_place(kernel, at) && (role == Role::Input || overwritten);
+            params.push(Some(Param { dtype, role, block, kept, offset, elements, in_place, overwritten }));
+        }
+        isize::try_from(bytes).ok()?;
+        Some(Windows { params, bytes })
+    }
+}
+
+/// Whether the body, whatever happens, stores the whole block before it reads any of it.
+fn overwrites(kernel: &Kernel, param: usize) -> bool {
+    let value = kernel.body.args[param];
+    for op in &kernel.body.ops {
+        if op.kind == OpKind::Store && op.operands[0] == value {
+            let whole = kernel.ty(op.operands[1]).shape() == kernel.ty(value).shape();
+            if whole && op.operands[2..].iter().all(|&start| is_zero(&kernel.body, start)) {
+                return true;
+            }
+        }
+        if op.operands.first() == Some(&value) || op.regions.iter().any(|region| mentions(region, value)) {
+            return false;
+        }
+    }
+    false
+}
+
+fn is_zero(body: &Region, start: Value) -> bool {
+    body.ops.iter().any(|op| match &op.kind {
+        OpKind::Const(literal) => op.results[0] == start && literal.as_i32() == Some(0),
+        _ => false,
+    })
+}
+
+/// Whether an operation of the region, at any depth, reads or writes that memory.
+fn mentions(region: &Region, memory: Value) -> bool {
+    region.ops.iter().any(|op| op.operands.contains(&memory) || op.regions.iter().any(|inner| mentions(inner, memory)))
+}
+
+/// The array behind a window in one run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Array {
+    pub pointer: *mut u8,
+    pub extent: [usize; MAX_RANK],
+    /// In elements.
+    pub stride: [usize; MAX_RANK],
+}
+
+impl Param {
+    /// The first block index outside the array: axis, index and number of blocks.
+    pub(super) fn outside(&self, array: &Array, index: &[i32]) -> Option<(usize, i64, usize)> {
+        (0..self.block.len()).find_map(|axis| {
+            let blocks = if self.block[axis] == 0 { 0 } else { array.extent[axis].div_ceil(self.block[axis]) };
+            let inside = usize::try_from(index[axis]).is_ok_and(|i| i < blocks);
+            (!inside).then(|| (axis, i64::from(index[axis]), blocks))
+        })
+    }
+
+    /// First element and number of elements inside the array along an axis.
+    fn part(&self, array: &Array, index: &[i32], axis: usize) -> (usize, usize) {
+        let start = index[axis] as usize * self.block[axis];
+        (start, self.block[axis].min(array.extent[axis] - start))
+    }
+
+    fn origin(&self, array: &Array, index: &[i32]) -> usize {
+        (0..self.block.len()).map(|axis| self.part(array, index, axis).0 * array.stride[axis]).sum()
+    }
+
+    fn whole(&self, array: &Array, index: &[i32]) -> bool {
+        (0..self.block.len()).all(|axis| self.part(array, index, axis).1 == self.block[axis])
+    }
+
+    /// Whether the block can be used where it lies.
+    fn stays(&self, array: &Array, index: &[i32]) -> bool {
+        self.in_place && array.pointer.addr() % self.dtype.bytes() == 0 && self.whole(array, index)
+    }
+
+    /// Makes a block current: fills the copy, or points into the array. `copy` is the operand's own memory.
+    ///
+    /// # Safety
+    /// The index was found inside the array; array and copy are valid and apart.
+    pub(super) unsafe fn open(&self, array: &Array, index: &[i32], copy: *mut u8) -> RefSlot {
+        if self.stays(array, index) {
+            let mut strides = [0; MAX_RANK];
+            for (axis, kept) in self.kept.iter().enumerate() {
+                if let Some(d) = kept {
+                    strides[*d] = array.stride[axis] as i64;
+                }
+            }
+            // SAFETY: the block lies inside the array.
+            let ptr = unsafe { array.pointer.add(self.origin(array, index) * self.dtype.bytes()) };
+            return RefSlot { ptr, strides };
+        }
+        // SAFETY: the copy has room for a block; the rest by this function's contract.
+        unsafe {
+            if !self.overwritten && (self.role == Role::Output || !self.whole(array, index)) {
+                poison(copy, self.dtype, self.elements);
+            }
+            if self.role == Role::Input {
+                self.rows(array, index, |inside, outside, bytes| {
+                    std::ptr::copy_nonoverlapping(array.pointer.add(inside), copy.add(outside), bytes);
+                });
+            }
+        }
+        RefSlot { ptr: copy, strides: self.dense() }
+    }
+
+    /// Writes a block back that was not used in place.
+    ///
+    /// # Safety
+    /// As [`open`](Self::open).
+    pub(super) unsafe fn close(&self, array: &Array, index: &[i32], copy: *const u8) {
+        if self.role != Role::Output || self.stays(array, index) {
+            return;
+        }
+        self.rows(array, index, |inside, outside, bytes| {
+            // SAFETY: both ranges lie inside; the rest by this function's contract.
+            unsafe { std::ptr::copy_nonoverlapping(copy.add(outside), array.pointer.add(inside), bytes) };
+        });
+    }
+
+    /// Strides of the copy, in the operand's dimensions.
+    pub(super) fn dense(&self) -> [i64; MAX_RANK] {
+        let mut strides = [0; MAX_RANK];
+        let mut step = 1i64;
+        for (axis, kept) in self.kept.iter().enumerate().rev() {
+            if let Some(d) = kept {
+                strides[*d] = step;
+                step *= self.block[axis] as i64;
+            }
+        }
+        strides
+    }
+
+    /// Calls `f` with the byte offsets in array and copy, and the length, of every row inside the array.
+    fn rows(&self, array: &Array, index: &[i32], mut f: impl FnMut(usize, usize, usize)) {
+        let bytes = self.dtype.bytes();
+        let rank = self.block.len();
+        // Rank 0 to 4 padded in front to 4 loops.
+        let pad = MAX_RANK - rank;
+        let (mut count, mut from, mut to) = ([1; MAX_RANK], [0; MAX_RANK], [0; MAX_RANK]);
+        let mut step = 1;
+        for axis in (0..rank).rev() {
+            count[pad + axis] = self.part(array, index, axis).1;
+            from[pad + axis] = array.stride[axis];
+            to[pad + axis] = step;
+            step *= self.block[axis];
+        }
+        let origin = self.origin(array, index);
+        for i in 0..count[0] {
+            for j in 0..count[1] {
+                for k in 0..count[2] {
+                    let inside = origin + i * from[0] + j * from[1] + k * from[2];
+                    let outside = i * to[0] + j * to[1] + k * to[2];
+                    f(inside * bytes, outside * bytes, count[3] * bytes);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Element types, memory spaces, kinds of operands and what a grid and a window are made of.
+
+use super::State;
+use super::State::{Implemented, Planned};
+
+/// A word of the language that is not an operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The heading that it stands under.
+    pub group: &'static str,
+    /// Its name in text.
+    pub name: &'static str,
+    /// What it is.
+    pub meaning: &'static str,
+    /// What it becomes in Mosaic.
+    pub mosaic: &'static str,
+    /// Whether it exists.
+    pub state: State,
+}
+
+const fn entry(group: &'static str, name: &'static str, state: State, meaning: &'static str, mosaic: &'static str) -> Entry {
+    Entry { group, name, meaning, mosaic, state }
+}
+
+const ELEMENT: &str = "Element types";
+const SPACE: &str = "Memory spaces";
+const VALUE: &str = "Types of values";
+const OPERAND: &str = "Operands";
+const GRID: &str = "Grid";
+const WINDOW: &str = "Windows";
+
+/// Every entry, group by group.
+#[rustfmt::skip]
+pub const TYPES: &[Entry] = &[
+    entry(ELEMENT, "f32", Implemented, "IEEE 754 binary32.", "`f32`"),
+    entry(ELEMENT, "bf16", Implemented, "The upper half of binary32; each operation computes in f32 and rounds.", "`bf16`; scalars: load, store, widen only"),
+    entry(ELEMENT, "i32", Implemented, "Two's complement, wraps.", "`i32`"),
+    entry(ELEMENT, "bool", Implemented, "A truth value: a byte in memory, a mask in registers.", "`i1` as a value; `i8` in memory, as a carry `i32`"),
+    entry(ELEMENT, "i8, i16", Planned, "Narrow integers.", "move, shift, convert; arithmetic through i32; i8 in `tpu.matmul`, not on v4"),
+    entry(ELEMENT, "i4", Planned, "Two a byte.", "as i8; 1-D only in whole 1024s; no gather, no strided rotate"),
+    entry(ELEMENT, "u8, u16, u32, u4", Planned, "Unsigned integers.", "the signless type of the width with unsigned operations"),
+    entry(ELEMENT, "f8e4m3fn, f8e5m2", Planned, "8-bit floats; arithmetic through f32.", "move, convert, `tpu.matmul`, not on v4"),
+    entry(ELEMENT, "f8e4m3b11fnuz", Planned, "The 8-bit float of v5 and v6.", "`tpu.matmul` on v5e to v6e"),
+    entry(ELEMENT, "f4e2m1fn", Planned, "The 4-bit float of 7x.", "convert and `tpu.matmul` on tpu7x only"),
+    entry(ELEMENT, "f16", Planned, "IEEE 754 binary16, in arrays only.", "refused everywhere: i16 bits, decoded in the kernel"),
+
+    entry(SPACE, "vmem", Implemented, "The vector memory beside the compute units: windows and scratch.", "`#tpu.memory_space<vmem>`"),
+    entry(SPACE, "smem", Planned, "The scalar memory: words for control flow, loaded one at a time.", "`#tpu.memory_space<smem>`"),
+    entry(SPACE, "hbm", Planned, "The device's main memory; copied from and to, never loaded.", "`#tpu.memory_space<hbm>` or `<any>`"),
+    entry(SPACE, "semaphore", Planned, "Counters for copies and signals.", "`#tpu.memory_space<semaphore_mem>`"),
+    entry(SPACE, "vmem_shared", Planned, "Memory that the subcores of a SparseCore share.", "`#tpu.memory_space<vmem_shared>`"),
+    entry(SPACE, "cmem", Planned, "The second memory of v4.", "`#tpu.memory_space<cmem>`"),
+    entry(SPACE, "host", Planned, "The host's memory.", "`#tpu.memory_space<host>`"),
+    entry(SPACE, "acc", Planned, "The accumulators of the matrix unit.", "not yet tried against libtpu"),
+
+    entry(VALUE, "f32", Implemented, "A scalar of an element type, on the scalar unit.", "the type itself; bf16 scalars as f32"),
+    entry(VALUE, "tile<8x128xf32>", Implemented, "A block of rank 1 to 4, in vector registers.", "`vector<8x128xf32>`"),
+    entry(VALUE, "vmem<8x128xf32>", Implemented, "Memory of a static shape in a space.", "`memref<8x128xf32, #tpu.memory_space<vmem>>`"),
+    entry(VALUE, "hbm<?x?xf32>", Planned, "Memory whose shape is known at the launch.", "`memref<512x512xf32, #tpu.memory_space<any>>`: the launch's numbers"),
+    entry(VALUE, "semaphore<2>", Planned, "Semaphores: `regular`, `dma`, `barrier`.", "`memref<2x!tpu.semaphore>`, `memref<2x!tpu.dma_semaphore>`"),
+
+    entry(OPERAND, "in", Implemented, "A window on an input array; read only.", "a memref with `window_params`"),
+    entry(OPERAND, "out", Implemented, "A window on an output array; starts as poison.", "a memref with `window_params`"),
+    entry(OPERAND, "scratch", Implemented, "Memory for the whole grid; starts as poison.", "a memref counted by `scratch_operands`"),
+    entry(OPERAND, "scalar", Implemented, "A scalar of the launch.", "a word in SMEM"),
+    entry(OPERAND, "prefetch", Planned, "An array in SMEM before the grid starts; index maps see it.", "counted by `scalar_prefetch`; an argument of every index map"),
+    entry(OPERAND, "in_out", Planned, "An output that starts as an input.", "`output_operand_aliases`"),
+    entry(OPERAND, "array", Planned, "A whole array in its own memory, copied by hand.", "a memref in `any`, `window_params` empty"),
+    entry(OPERAND, "semaphores", Planned, "Semaphores for the whole grid.", "scratch in `semaphore_mem`"),
+
+    entry(GRID, "parallel", Implemented, "Steps along the dimension are independent.", "`#tpu.dimension_semantics<parallel>`"),
+    entry(GRID, "arbitrary", Implemented, "Steps run in order.", "`#tpu.dimension_semantics<arbitrary>`"),
+    entry(GRID, "core_parallel", Planned, "One step a core of the chip.", "`core_parallel`, one dimension at most"),
+    entry(GRID, "subcore_parallel", Planned, "One step a subcore.", "`subcore_parallel`, one dimension at most"),
+    entry(GRID, "extent from a value", Planned, "An extent that an earlier kernel computed.", "`iteration_bounds` dynamic, a leading `tensor<i32>` each"),
+
+    entry(WINDOW, "128", Implemented, "A block of so many elements; starts at index × size.", "`window_bounds`; last dimension 128s, the one before 8s, or the whole"),
+    entry(WINDOW, "squeezed", Implemented, "One element, and the dimension is absent from the operand.", "a bound of 1 and a memref without the dimension"),
+    entry(WINDOW, "element 128", Planned, "The index map gives the first element; windows may overlap.", "`#tpu.element_window`; no low padding, multiples of 8 and 128"),
+    entry(WINDOW, "bounded 128", Planned, "The index map gives start and size.", "in a pipeline inside the kernel"),
+    entry(WINDOW, "indirect 128", Planned, "Rows by an array of indices.", "SparseCore only"),
+    entry(WINDOW, "buffers 2", Planned, "How many copies of the window are in flight.", "`pipeline_mode`"),
+    entry(WINDOW, "revisit any", Planned, "A block may be visited again later, and is read back.", "`revisit_mode`"),
+];

@@ -1,0 +1,307 @@
+//! The text of one function while it grows: names, constants, lines.
+//!
+//! Rules: every constant is defined once at the top, so that it is visible in every region; other
+//! values are numbered in order. Each line carries the user's place, which libtpu repeats in its errors.
+
+use super::{Unsupported, divisible};
+use crate::chips::Chip;
+use crate::ir::{DType, Kernel, Literal, Loc, Op, OpKind, Region, Type, Value};
+use crate::launch::Binding;
+use std::collections::HashMap;
+use std::fmt::Display;
+
+/// A function being written.
+pub(super) struct Function<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) binding: &'a Binding,
+    pub(super) chip: &'a Chip,
+    /// The names of the grid indices, which `program_id` reads.
+    pub(super) grid: Vec<String>,
+    names: HashMap<Value, String>,
+    /// Scalars and broadcasts of a constant.
+    pub(super) literals: HashMap<Value, Literal>,
+    /// Trailing zero bits of i32 scalars.
+    zeros: HashMap<Value, u32>,
+    /// How a sum hangs on a matrix product: see `elementwise`.
+    pub(super) products: HashMap<Value, u8>,
+    /// The tile that a chain of reshapes started from.
+    pub(super) reshaped: HashMap<Value, Value>,
+    constants: HashMap<String, String>,
+    prologue: String,
+    lines: String,
+    indent: usize,
+    next: usize,
+    loc: String,
+}
+
+impl<'a> Function<'a> {
+    pub(super) fn new(kernel: &'a Kernel, binding: &'a Binding, chip: &'a Chip, grid: Vec<String>) -> Function<'a> {
+        Function {
+            kernel,
+            binding,
+            chip,
+            grid,
+            names: HashMap::new(),
+            literals: HashMap::new(),
+            zeros: HashMap::new(),
+            products: HashMap::new(),
+            reshaped: HashMap::new(),
+            constants: HashMap::new(),
+            prologue: String::new(),
+            lines: String::new(),
+            indent: 2,
+            next: 0,
+            loc: String::new(),
+        }
+    }
+
+    /// The lines so far, constants first.
+    pub(super) fn finish(self) -> String {
+        self.prologue + &self.lines
+    }
+
+    pub(super) fn define(&mut self, value: Value, name: impl Into<String>) {
+        self.names.insert(value, name.into());
+    }
+
+    /// The name of a value; of a constant, which is defined when it is first named.
+    pub(super) fn name(&mut self, value: Value) -> String {
+        match (self.names.get(&value), self.literals.get(&value)) {
+            (Some(name), _) => name.clone(),
+            (None, Some(&literal)) => {
+                let name = self.literal(literal, self.ty(value));
+                self.names.insert(value, name.clone());
+                name
+            }
+            // The verifier leaves no such value; libtpu refuses the text if it does.
+            (None, None) => format!("%undefined_{}", value.0),
+        }
+    }
+
+    pub(super) fn ty(&self, value: Value) -> Type {
+        self.kernel.ty(value)
+    }
+
+    pub(super) fn zeros(&self, value: Value) -> u32 {
+        self.literals.get(&value).map_or_else(|| self.zeros.get(&value).copied().unwrap_or(0), |&l| divisible::of_constant(l))
+    }
+
+    pub(super) fn set_zeros(&mut self, value: Value, zeros: u32) {
+        self.zeros.insert(value, zeros);
+    }
+
+    /// A new name.
+    pub(super) fn fresh(&mut self) -> String {
+        self.next += 1;
+        format!("%{}", self.next - 1)
+    }
+
+    /// A line that defines one value; returns its name.
+    pub(super) fn emit(&mut self, text: impl Display) -> String {
+        let name = self.fresh();
+        self.line(format!("{name} = {text}{}", self.loc));
+        name
+    }
+
+    /// A line that defines nothing.
+    pub(super) fn effect(&mut self, text: impl Display) {
+        self.line(format!("{text}{}", self.loc));
+    }
+
+    /// A line as it is.
+    pub(super) fn line(&mut self, text: impl Display) {
+        let indent = self.indent * 2;
+        self.lines.push_str(&format!("{:indent$}{text}\n", ""));
+    }
+
+    /// What [`emit`](Self::emit) appends: the place of the running operation.
+    pub(super) fn place(&self) -> String {
+        self.loc.clone()
+    }
+
+    /// Lines of a nested region.
+    pub(super) fn nested<T>(&mut self, write: impl FnOnce(&mut Self) -> Result<T, Unsupported>) -> Result<T, Unsupported> {
+        self.indent += 1;
+        let result = write(self);
+        self.indent -= 1;
+        result
+    }
+
+    /// A constant by its text, `0 : i32` or `dense<1.0> : vector<8xf32>`.
+    pub(super) fn constant(&mut self, text: String) -> String {
+        if let Some(name) = self.constants.get(&text) {
+            return name.clone();
+        }
+        let name = match text.strip_suffix(" : index") {
+            Some(n) => format!("%c{n}"),
+            None => format!("%cst_{}", self.constants.len()),
+        };
+        self.prologue.push_str(&format!("    {name} = arith.constant {text}\n"));
+        self.constants.insert(text, name.clone());
+        name
+    }
+
+    /// The literal as a value of that type's kind and shape; bool as i1, bf16 scalars as f32.
+    pub(super) fn literal(&mut self, literal: Literal, ty: Type) -> String {
+        let element = element(ty, literal.dtype());
+        let text = match ty {
+            Type::Tile(_, shape) => format!("dense<{}> : vector<{shape}x{element}>", number(literal, element)),
+            _ if literal.dtype() == DType::Bool => number(literal, element),
+            _ => format!("{} : {element}", number(literal, element)),
+        };
+        self.constant(text)
+    }
+
+    /// Writes the operations of a region.
+    pub(super) fn ops(&mut self, region: &Region) -> Result<(), Unsupported> {
+        for op in &region.ops {
+            self.at(&op.loc);
+            self.op(op)?;
+        }
+        Ok(())
+    }
+
+    /// Sets the place of the lines that follow.
+    pub(super) fn at(&mut self, loc: &Loc) {
+        let file: String = loc.file.chars().map(|c| if c == '"' || c == '\\' || c.is_control() { '_' } else { c }).collect();
+        self.loc = if loc.is_known() { format!(" loc(\"{file}\":{}:{})", loc.line, loc.column) } else { String::new() };
+    }
+
+    fn op(&mut self, op: &Op) -> Result<(), Unsupported> {
+        match &op.kind {
+            OpKind::If => return self.branch(op),
+            OpKind::For => return self.count(op),
+            OpKind::While => return self.repeat(op),
+            OpKind::Store => return self.store(op),
+            _ => {}
+        }
+        let &[result] = op.results.as_slice() else {
+            return Err(refuse(op, "it must have one result"));
+        };
+        let name = match &op.kind {
+            OpKind::Const(literal) => {
+                self.literals.insert(result, *literal);
+                return Ok(());
+            }
+            OpKind::Iota { shape, axis } => self.iota(*shape, *axis),
+            OpKind::Unary(unary) => self.unary(*unary, op.operands[0]),
+            OpKind::Binary(binary) => self.binary(*binary, op.operands[0], op.operands[1], result),
+            OpKind::Compare(compare) => {
+                let ty = self.ty(op.operands[0]);
+                let (a, b) = (self.name(op.operands[0]), self.name(op.operands[1]));
+                self.compare(*compare, &a, &b, ty)
+            }
+            OpKind::Select => self.select(op),
+            OpKind::Cast(to) => self.cast(op.operands[0], *to),
+            OpKind::Broadcast(shape) => {
+                if let Some(&literal) = self.literals.get(&op.operands[0]) {
+                    self.literals.insert(result, literal);
+                    return Ok(());
+                }
+                self.broadcast(op.operands[0], *shape)
+            }
+            OpKind::Reshape(shape) => self.reshape(op, *shape)?,
+            OpKind::Transpose(perm) => self.transpose(op.operands[0], perm),
+            OpKind::Reduce { op: reduce, axis } => self.reduce(*reduce, op.operands[0], *axis),
+            OpKind::Dot { lhs_transposed, rhs_transposed, precision } => {
+                self.products.insert(result, 2);
+                self.dot(op, *lhs_transposed, *rhs_transposed, *precision)?
+            }
+            OpKind::Load(shape) => self.load(op, *shape)?,
+            OpKind::ProgramId(axis) => self.grid.get(*axis).cloned().ok_or_else(|| refuse(op, "the grid has no such dimension"))?,
+            OpKind::NumPrograms(axis) => {
+                let extent = self.binding.grid.get(*axis).copied().unwrap_or(1);
+                self.literals.insert(result, Literal::from(extent));
+                return Ok(());
+            }
+            OpKind::Size(size) => {
+                let size = self.binding.sizes.get(size.0 as usize).copied();
+                let size = size.ok_or_else(|| refuse(op, "the size has no value in this launch"))?;
+                self.literals.insert(result, Literal::from(size));
+                return Ok(());
+            }
+            OpKind::If | OpKind::For | OpKind::While | OpKind::Store => return Ok(()),
+        };
+        if self.ty(result) == Type::Scalar(DType::I32) {
+            let operands: Vec<u32> = op.operands.iter().map(|&v| self.zeros(v)).collect();
+            self.set_zeros(result, divisible::of_op(&op.kind, &operands));
+        }
+        self.define(result, name);
+        Ok(())
+    }
+}
+
+/// The refusal of an operation.
+pub(super) fn refuse(op: &Op, reason: impl Into<String>) -> Unsupported {
+    Unsupported { op: op.kind.mnemonic().to_string(), loc: op.loc.clone(), reason: reason.into() }
+}
+
+/// The element type in registers.
+pub(super) fn element(ty: Type, dtype: DType) -> &'static str {
+    match (ty, dtype) {
+        (_, DType::F32) | (Type::Scalar(_), DType::Bf16) => "f32",
+        (_, DType::Bf16) => "bf16",
+        (_, DType::I32) => "i32",
+        (_, DType::Bool) => "i1",
+    }
+}
+
+/// The type of a value: `vector<8x128xf32>`, `i32`.
+pub(super) fn spelled(ty: Type) -> String {
+    match ty {
+        Type::Tile(dtype, shape) => format!("vector<{shape}x{}>", element(ty, dtype)),
+        Type::Scalar(dtype) => element(ty, dtype).to_string(),
+        Type::Ref(_, dtype, shape) => format!("memref<{shape}x{}, #tpu.memory_space<vmem>>", stored(dtype)),
+    }
+}
+
+/// The element type in memory.
+pub(super) fn stored(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "f32",
+        DType::Bf16 => "bf16",
+        DType::I32 => "i32",
+        DType::Bool => "i8",
+    }
+}
+
+/// A literal's number: decimal where that is exact, else its bits in the width of the element.
+fn number(literal: Literal, element: &str) -> String {
+    let Some(value) = literal.as_f32() else { return literal.to_string() };
+    let text = format!("{value:?}");
+    // MLIR reads decimals as f64 and wants a point in them.
+    let text = match text.split_once('e') {
+        Some((mantissa, exponent)) if !mantissa.contains('.') => format!("{mantissa}.0e{exponent}"),
+        _ => text,
+    };
+    match text.parse::<f64>() {
+        Ok(read) if value.is_finite() && (read as f32).to_bits() == value.to_bits() => text,
+        _ if element == "bf16" => format!("0x{:04X}", value.to_bits() >> 16),
+        _ => format!("0x{:08X}", value.to_bits()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_exact() {
+        for (value, text) in [
+            (1.0f32, "1.0"),
+            (-0.0, "-0.0"),
+            (0.1, "0.1"),
+            (1e-7, "1.0e-7"),
+            (f32::INFINITY, "0x7F800000"),
+            (f32::NEG_INFINITY, "0xFF800000"),
+            (f32::NAN, "0x7FC00000"),
+        ] {
+            assert_eq!(number(Literal::from(value), "f32"), text);
+        }
+        let infinite = Literal::from_f64(DType::Bf16, f64::INFINITY);
+        assert_eq!(number(infinite, "bf16"), "0x7F80");
+        assert_eq!(number(infinite, "f32"), "0x7F800000");
+        assert_eq!(number(Literal::from(i32::MIN), "i32"), "-2147483648");
+        assert_eq!(number(Literal::from(true), "i1"), "true");
+    }
+}

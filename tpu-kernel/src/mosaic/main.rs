@@ -1,0 +1,191 @@
+//! The module of one kernel: `@main` with its attributes, and an index map a window.
+//!
+//! Rules: arguments of `@main` are the grid indices, the scalars, the inputs, the outputs and the
+//! scratch. A kernel without a grid is one step. A squeezed dimension is 1 in the window.
+
+use super::function::{Function, element};
+use super::memory::{held, memref};
+use super::{Unsupported, control};
+use crate::chips::Chip;
+use crate::ir::{DType, Kernel, Param, ParamKind, Type, Value, Window};
+use crate::launch::Binding;
+use std::collections::HashSet;
+
+/// The Mosaic text of a verified kernel for one binding.
+pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Unsupported> {
+    if binding.grid.contains(&0) {
+        return Err(whole(kernel, "the grid has no step"));
+    }
+    if binding.grid.len() != kernel.grid.len() || binding.arrays.len() != kernel.params.len() {
+        return Err(whole(kernel, "the binding is of another kernel"));
+    }
+    let mut names = Names::default();
+    let grid: Vec<String> = if kernel.grid.is_empty() {
+        vec![names.value("step")]
+    } else {
+        kernel.grid.iter().map(|dim| names.value(&dim.name)).collect()
+    };
+    let operands = operands(kernel, &mut names)?;
+
+    let mut main = Function::new(kernel, binding, chip, grid.clone());
+    let mut args: Vec<String> = grid.iter().map(|name| format!("{name}: i32")).collect();
+    for operand in &operands {
+        args.push(format!("{}: {}", operand.name, operand.memory));
+        if !operand.param.ty.is_scalar() {
+            main.define(operand.value, operand.name.clone());
+        }
+    }
+    for operand in operands.iter().filter(|o| o.param.ty.is_scalar()) {
+        main.at(&operand.param.loc);
+        let value = main.scalar(&operand.name, &operand.memory, operand.param.ty);
+        main.define(operand.value, value);
+    }
+    main.ops(&kernel.body)?;
+
+    let mut text = format!("module {{\n  func.func @main(\n    {}\n  ) attributes {{\n", args.join(",\n    "));
+    text.push_str(&attributes(kernel, binding, &operands));
+    text.push_str("  } {\n");
+    text.push_str(&main.finish());
+    text.push_str("    return\n  }\n");
+    for operand in &operands {
+        if let Some(window) = operand.param.window() {
+            text.push_str(&index_map((kernel, binding, chip), &grid, &operands, operand, window)?);
+        }
+    }
+    text.push_str("}\n");
+    Ok(text)
+}
+
+fn whole(kernel: &Kernel, reason: &str) -> Unsupported {
+    Unsupported { op: kernel.name.clone(), loc: kernel.loc.clone(), reason: reason.to_string() }
+}
+
+/// An operand with what stands for it in the text.
+struct Operand<'a> {
+    param: &'a Param,
+    value: Value,
+    /// `%x`
+    name: String,
+    /// `@map_x`
+    map: String,
+    memory: String,
+}
+
+/// The operands in the order of the arguments.
+fn operands<'a>(kernel: &'a Kernel, names: &mut Names) -> Result<Vec<Operand<'a>>, Unsupported> {
+    let order = |param: &Param| match param.kind {
+        ParamKind::Scalar => 0,
+        ParamKind::In(_) => 1,
+        ParamKind::Out(_) => 2,
+        ParamKind::Scratch => 3,
+    };
+    let mut operands = vec![];
+    for (param, &value) in kernel.params.iter().zip(&kernel.body.args) {
+        let memory = match param.ty {
+            Type::Ref(_, _, shape) if shape.rank() == 0 => {
+                let reason = "a block with every dimension squeezed is a scalar; keep one dimension".to_string();
+                return Err(Unsupported { op: param.name.clone(), loc: param.loc.clone(), reason });
+            }
+            Type::Scalar(dtype) => format!("memref<1x{}, #tpu.memory_space<smem>>", scalar_element(dtype)),
+            ty => memref(ty.dtype(), &held(param)),
+        };
+        let name = names.value(&param.name);
+        operands.push(Operand { param, value, map: format!("@map_{}", &name[1..]), name, memory });
+    }
+    operands.sort_by_key(|o| order(o.param));
+    Ok(operands)
+}
+
+/// The element of a scalar in scalar memory: bool is i32, bf16 the f32 of the same value.
+pub(super) fn scalar_element(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "i32",
+        dtype => element(Type::Scalar(dtype), dtype),
+    }
+}
+
+fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> String {
+    let semantics: Vec<String> = match kernel.grid.as_slice() {
+        [] => vec!["#tpu.dimension_semantics<arbitrary>".to_string()],
+        grid => grid.iter().map(|d| format!("#tpu.dimension_semantics<{}>", d.semantics.name())).collect(),
+    };
+    let bounds = match binding.grid.as_slice() {
+        [] => "1".to_string(),
+        grid => control::commas(grid),
+    };
+    let count = |test: fn(&Param) -> bool| operands.iter().filter(|o| test(o.param)).count();
+    let windows: Vec<String> = operands
+        .iter()
+        .filter_map(|o| {
+            let block: Vec<usize> = o.param.window()?.block.iter().map(|b| b.size()).collect();
+            let bounds = control::commas(&block);
+            Some(format!("      {{transform_indices = {}, window_bounds = array<i64: {bounds}>}}", o.map))
+        })
+        .collect();
+    let windows = if windows.is_empty() { "[]".to_string() } else { format!("[\n{}\n    ]", windows.join(",\n")) };
+    format!(
+        "    dimension_semantics = [{}],\n    iteration_bounds = array<i64: {bounds}>,\n    scalar_prefetch = {} : i64,\n    scratch_operands = {} : i64,\n    window_params = {windows}\n",
+        semantics.join(", "),
+        count(|p| p.ty.is_scalar()),
+        count(|p| p.kind == ParamKind::Scratch),
+    )
+}
+
+fn index_map(
+    (kernel, binding, chip): (&Kernel, &Binding, &Chip),
+    grid: &[String],
+    operands: &[Operand<'_>],
+    operand: &Operand<'_>,
+    window: &Window,
+) -> Result<String, Unsupported> {
+    let mut function = Function::new(kernel, binding, chip, grid.to_vec());
+    for (&arg, name) in window.map.args.iter().zip(grid) {
+        function.define(arg, name.clone());
+    }
+    function.ops(&window.map)?;
+    let indices: Vec<String> = window.map.yields.iter().map(|&v| function.name(v)).collect();
+    let types = vec!["i32"; indices.len()].join(", ");
+    let mut args: Vec<String> = grid.iter().map(|name| format!("{name}: i32")).collect();
+    args.extend(operands.iter().filter(|o| o.param.ty.is_scalar()).map(|o| format!("{}: {}", o.name, o.memory)));
+    let returned = if indices.is_empty() { String::new() } else { format!(" {} : {types}", indices.join(", ")) };
+    Ok(format!(
+        "  func.func {}({}) -> ({types}) {{\n{}    return{returned}\n  }}\n",
+        operand.map,
+        args.join(", "),
+        function.finish()
+    ))
+}
+
+/// Names of values that are unique and that MLIR reads.
+#[derive(Default)]
+struct Names {
+    taken: HashSet<String>,
+}
+
+impl Names {
+    fn value(&mut self, wanted: &str) -> String {
+        let clean: String = wanted.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        // Numbers, `c0` and `cst_0` are the text's own names.
+        let own = |s: &str| s.starts_with("cst_") || s.strip_prefix('c').unwrap_or(s).bytes().all(|b| b.is_ascii_digit());
+        let clean = if own(&clean) || clean.starts_with(|c: char| c.is_ascii_digit()) { format!("_{clean}") } else { clean };
+        let mut name = format!("%{clean}");
+        let mut count = 1;
+        while !self.taken.insert(name.clone()) {
+            name = format!("%{clean}_{count}");
+            count += 1;
+        }
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_never_the_texts_own() {
+        let mut names = Names::default();
+        let got: Vec<String> = ["x", "x", "größe", "c0", "7", "cst_1", "c", ""].iter().map(|n| names.value(n)).collect();
+        assert_eq!(got, ["%x", "%x_1", "%gr__e", "%_c0", "%_7", "%_cst_1", "%_c", "%_"]);
+    }
+}
