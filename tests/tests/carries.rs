@@ -367,7 +367,7 @@ golden! {
     bounds_are_outside_of_the_loop {
         let mut n = count();
         let mut a = make::<11>();
-        for _ in 0..{ n += 1; n } { a += 1.0; }
+        for _ in 0..({ n += 1; n }) { a += 1.0; }
         a.abs();
         n.abs();
     } => ["for a"];

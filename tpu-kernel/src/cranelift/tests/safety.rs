@@ -30,7 +30,8 @@ fn dynamic_starts_are_checked() {
     for (from, to) in [(0, 0), (6, 3), (3, 6)] {
         case.agree(&x, &[from.into(), to.into()]).unwrap();
     }
-    for (from, to, at, start) in [(7, 0, "x", 7), (-1, 0, "x", -1), (0, 7, "o", 7), (0, i32::MIN, "o", i32::MIN), (i32::MAX, 0, "x", i32::MAX)]
+    for (from, to, at, start) in
+        [(7, 0, "x", 7), (-1, 0, "x", -1), (0, 7, "o", 7), (0, i32::MIN, "o", i32::MIN), (i32::MAX, 0, "x", i32::MAX)]
     {
         match case.agree(&x, &[from.into(), to.into()]) {
             Err(RunError::OutOfBounds { operand, axis: 0, start: s, size: 2, extent: 8, step, .. }) => {
