@@ -107,6 +107,9 @@ fn many_shapes_of_one_kernel_stay_right() {
 fn what_no_step_writes_is_poison() {
     for device in devices() {
         let x = floats(&device, 300);
+        let refused = device.launch(&first_block(), &[(&x).into()]).unwrap_err();
+        assert_eq!(refused.code(), "L017", "{refused}");
+        let first_block = || first_block().allow(Allow::Unwritten);
         let output = device.launch(&first_block(), &[(&x).into()]).unwrap()[0].to_vec::<f32>().unwrap();
         assert_eq!(output[..128], x.to_vec::<f32>().unwrap()[..128]);
         assert!(output[128..].iter().all(|v| v.is_nan()));
