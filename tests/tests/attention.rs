@@ -135,7 +135,9 @@ fn the_shipped_data_is_right_to_two_millionths() {
         // The interpreter is slow: one head, in blocks with little padding.
         let (data, choices): (Data, &[[usize; 3]]) = match device.executor() {
             Executor::Interpreter => (Data::shipped(1), &[[64, 64, 32]]),
-            Executor::Cranelift => (Data::shipped(12), &[[128, 128, 128], [64, 64, 32], [175, 175, 32], [8, 256, 128], [32, 16, 64]]),
+            Executor::Cranelift => {
+                (Data::shipped(12), &[[128, 128, 128], [64, 64, 32], [175, 175, 32], [8, 256, 128], [32, 16, 64]])
+            }
         };
         for causal in [false, true] {
             let want = data.reference(causal);

@@ -101,7 +101,9 @@ fn text_names_chip_grid_and_blocks() {
     let output = run(&["--blocks", "64,128,128"]);
     assert!(output.status.success());
     let text = text(&output.stdout);
-    for part in ["attention: 12 heads × 175 queries × 175 keys × 32", "v5e", "h: 12, i: 3, j: 2", "BQ: 64, BK: 128, BD: 128", "error"] {
+    for part in
+        ["attention: 12 heads × 175 queries × 175 keys × 32", "v5e", "h: 12, i: 3, j: 2", "BQ: 64, BK: 128, BD: 128", "error"]
+    {
         assert!(text.contains(part), "{part} in {text}");
     }
     let help = run(&["--help"]);
@@ -163,5 +165,9 @@ fn failures_are_1() {
     let rank = written("rank", &[7], &[7], false);
     fails(&["--input", rank.path()], 1, &["`q` must have the shape [heads, tokens, d]"]);
     let heads = written("heads", &[3, 20, 40], &[2, 20, 40], false);
-    fails(&["--input", heads.path()], 1, &["L004", "size `heads` is 3 in operand `q` and 2 in operand `k`", "k: In<f32, (BK, BD)>"]);
+    fails(
+        &["--input", heads.path()],
+        1,
+        &["L004", "size `heads` is 3 in operand `q` and 2 in operand `k`", "k: In<f32, (BK, BD)>"],
+    );
 }

@@ -32,6 +32,7 @@ pub mod expanded {
     pub use super::control::{For, If, While, absent, never};
     pub use super::stage::*;
     pub use crate::with_element;
+    pub use std::borrow::Cow;
     pub use std::option::Option;
 }
 

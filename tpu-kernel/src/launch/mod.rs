@@ -14,4 +14,4 @@ mod vmem;
 pub use bind::bind;
 pub use binding::Binding;
 pub use error::LaunchError;
-pub use target::{Allow, Arg, Config, Launchable, Target};
+pub use target::{Allow, Arg, Argument, Config, Launchable, Target};
