@@ -5,6 +5,12 @@ pub mod devices;
 pub mod executors;
 pub mod filetest;
 pub mod generate;
+pub mod idioms;
 pub mod kernels;
 pub mod libtpu;
 pub mod one_op;
+
+/// The snippets of the documents compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

@@ -53,7 +53,7 @@ fn whole(shape: &[usize]) -> Vec<(SizeExpr, BlockDim)> {
 }
 
 /// A kernel that loads tiles, computes one from them and stores it.
-fn tiles(
+pub fn tiles(
     name: String,
     inputs: &[(DType, &[usize])],
     out: (DType, &[usize]),
@@ -218,15 +218,17 @@ fn reductions(cases: &mut Vec<Case>) {
 }
 
 fn products(cases: &mut Vec<Case>) {
-    for dtype in [DType::F32, DType::Bf16] {
-        for precision in Precision::ALL.iter().copied() {
+    for dtype in [DType::F32, DType::Bf16, DType::I32] {
+        let sum = if dtype == DType::I32 { DType::I32 } else { DType::F32 };
+        let zero = Literal::from_f64(sum, 0.0);
+        for precision in Precision::ALL.iter().copied().filter(|&p| dtype == DType::F32 || p == Precision::Default) {
             for (m, k, n) in [(128, 128, 128), (8, 256, 128), (7, 100, 33)] {
                 for (lhs_transposed, rhs_transposed) in [(false, false), (false, true), (true, false), (true, true)] {
                     let a = if lhs_transposed { [k, m] } else { [m, k] };
                     let b = if rhs_transposed { [n, k] } else { [k, n] };
                     let kind = OpKind::Dot { lhs_transposed, rhs_transposed, precision };
                     let name = format!("dot {dtype} {precision} {m}x{k}x{n} {lhs_transposed} {rhs_transposed}");
-                    cases.push(tiles(name, &[(dtype, &a), (dtype, &b)], (DType::F32, &[m, n]), |w, x| w.op(kind, x)));
+                    cases.push(tiles(name, &[(dtype, &a), (dtype, &b)], (sum, &[m, n]), |w, x| w.op(kind, x)));
                 }
             }
         }
@@ -234,13 +236,13 @@ fn products(cases: &mut Vec<Case>) {
         for product_first in [false, true] {
             let at: (DType, &[usize]) = (dtype, &[128, 128]);
             let name = format!("carried dot {dtype} product first {product_first}");
-            cases.push(tiles(name, &[at, at], (DType::F32, &[128, 128]), |w, x| {
-                let zeros = w.filled(0.0f32, &[128, 128]);
+            cases.push(tiles(name, &[at, at], (sum, &[128, 128]), |w, x| {
+                let zeros = w.filled(zero, &[128, 128]);
                 let bounds = [w.constant(0), w.constant(4), w.constant(1)];
                 let ty = w.ty(zeros);
                 let args = w.open(&[Type::Scalar(DType::I32), ty]);
                 let product = w.dot(x[0], x[1], false, Precision::Default);
-                let more = w.filled(0.0f32, &[128, 128]);
+                let more = w.filled(zero, &[128, 128]);
                 let product = w.binary(BinaryOp::Add, product, more);
                 let (a, b) = if product_first { (product, args[1]) } else { (args[1], product) };
                 let sum = w.binary(BinaryOp::Add, a, b);
@@ -305,16 +307,19 @@ fn control(cases: &mut Vec<Case>) {
         for shape in [&[16, 128][..], &[128, 1], &[7, 100], &[256]] {
             let at = (dtype, shape);
             let text = Shape::new(shape);
-            cases.push(tiles(format!("if {dtype} {text}"), &[at, at], at, |w, x| {
-                let ty = w.ty(x[0]);
-                let (id, zero) = (w.op(OpKind::ProgramId(0), &[]), w.constant(0));
-                let condition = w.op(OpKind::Compare(CompareOp::Gt), &[id, zero]);
-                let regions = [x[0], x[1]].map(|v| {
-                    w.open(&[]);
-                    w.close(&[v])
-                });
-                w.control(OpKind::If, &[condition], regions.to_vec(), &[ty])[0]
-            }));
+            let mut single = Single::new(&[at, at]);
+            let condition = single.writer.scalar("c", DType::Bool);
+            let o = single.out(dtype, shape);
+            let w = &mut single.writer;
+            let branches = [0, 1].map(|at| w.load(single.ins[at]));
+            let ty = w.ty(branches[0]);
+            let regions = branches.map(|v| {
+                w.open(&[]);
+                w.close(&[v])
+            });
+            let chosen = w.control(OpKind::If, &[condition], regions.to_vec(), &[ty])[0];
+            w.store(o, chosen);
+            cases.push(single.case(format!("if {dtype} {text}")));
             cases.push(tiles(format!("for {dtype} {text}"), &[at, at], at, |w, x| swap_loop(w, OpKind::For, x)));
             cases.push(tiles(format!("while {dtype} {text}"), &[at, at], at, |w, x| swap_loop(w, OpKind::While, x)));
         }

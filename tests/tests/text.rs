@@ -5,7 +5,7 @@ use tpu_kernel::ir::{
     SizeId, Space, Type, Value, parse,
 };
 use tpu_kernel::passes::{canonicalise, verify};
-use tpu_tests::filetest::{corpus, disagreement, round_trip};
+use tpu_tests::filetest::{agreement, corpus, round_trip};
 
 /// SplitMix64.
 struct Random(u64);
@@ -144,7 +144,7 @@ fn mutated_texts() {
     let others: Vec<Vec<String>> = texts.iter().map(|t| tokens(t)).collect();
     let mut random = Random(1);
     let (mut parsed, mut verified) = (0, 0);
-    for round in 0..100 * texts.len() {
+    for round in 0..50 * texts.len() {
         let text = mutate(&texts[round % texts.len()], &others, &mut random);
         if let Ok(kernel) = parse(&text) {
             parsed += 1;
@@ -153,10 +153,7 @@ fn mutated_texts() {
             exercise(&kernel);
         }
     }
-    assert!(
-        parsed > 10 * texts.len() && verified > texts.len(),
-        "the mutations are too wild: {parsed} parsed, {verified} verified"
-    );
+    assert!(parsed > 5 * texts.len() && verified > texts.len(), "the mutations are too wild: {parsed} parsed, {verified} verified");
 }
 
 /// Mutated kernels give the same results through every executor, as written and canonicalised.
@@ -165,16 +162,16 @@ fn mutated_runs() {
     let texts: Vec<String> = corpus::texts().into_iter().filter(|t| t.starts_with("; test: run")).collect();
     let others: Vec<Vec<String>> = texts.iter().map(|t| tokens(t)).collect();
     let mut random = Random(4);
+    let mut runs = 0;
     for round in 0..40 * texts.len() {
         let text = mutate(&texts[round % texts.len()], &others, &mut random);
         // A mutated loop may never end.
         if text.contains("while") || text.contains("for ") {
             continue;
         }
-        if let Some(difference) = disagreement(&text) {
-            panic!("{difference}\n{text}");
-        }
+        runs += agreement(&text).unwrap_or_else(|difference| panic!("{difference}\n{text}"));
     }
+    assert!(runs > texts.len(), "only {runs} runs");
 }
 
 fn values<'a>(region: &'a mut Region, all: &mut Vec<&'a mut Value>) {
@@ -269,7 +266,7 @@ fn break_kernel(kernel: &mut Kernel, random: &mut Random) {
 fn broken_kernels() {
     let kernels: Vec<Kernel> = corpus::texts().iter().filter_map(|t| parse(t).ok()).collect();
     let mut random = Random(2);
-    for round in 0..200 * kernels.len() {
+    for round in 0..60 * kernels.len() {
         let mut kernel = kernels[round % kernels.len()].clone();
         for _ in 0..1 + random.below(3) {
             break_kernel(&mut kernel, &mut random);

@@ -2,6 +2,7 @@
 
 use crate::model::{Errors, Kernel, Param, Role};
 use proc_macro2::Ident;
+use quote::ToTokens;
 use std::collections::HashMap;
 use syn::visit::Visit;
 use syn::{Expr, GenericArgument, ItemFn, PathArguments, ReturnType, Type};
@@ -20,6 +21,9 @@ pub(crate) fn function(item: &ItemFn, errors: &mut Errors) {
     }
     if let Some(token) = &sig.constness {
         errors.over(token, "a kernel is not `const`: it is staged when it is launched");
+    }
+    if let syn::Safety::Unsafe(token) = &sig.safety {
+        errors.over(token, "a kernel is not `unsafe`: its memory is checked");
     }
     if let Some(token) = &sig.abi {
         errors.over(token, "a kernel has no ABI: it is called through `.launch(…)`");
@@ -61,13 +65,21 @@ pub(crate) fn kernel(kernel: &Kernel, errors: &mut Errors) {
 
 fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
     element(kernel, &param.element, errors);
+    if let Some(shape) = written_shape(&param.ty)
+        && let Some(name) = element_name(shape)
+        && (kernel.blocks.contains(name) || name == "D" || name == "One")
+        && !name_is(&param.element, &kernel.blocks)
+    {
+        errors.over(shape, format!("a shape is a tuple, also of one dimension: `({},)`", shape.to_token_stream()));
+        return;
+    }
     let Some(window) = param.window() else { return };
     for expr in &window.array {
         crate::size::check(expr, errors);
     }
     if window.array.len() != window.at.len() {
         let message = format!(
-            "the array has {} dimensions, the block's index {}: one index for each dimension",
+            "the array has {} dimension(s), the block's index {}: one index for each dimension",
             window.array.len(),
             window.at.len()
         );
@@ -83,7 +95,7 @@ fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
         && rank != kept
     {
         let message = format!(
-            "the block of `{}` has {rank} dimensions, but its array has {kept} that are not squeezed: one block size for each",
+            "the block of `{}` has {rank} dimension(s), its array {kept} that are not squeezed: one block size for each",
             param.name
         );
         errors.over(&param.ty, message);
@@ -94,14 +106,26 @@ fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
     }
 }
 
-/// The number of dimensions in the type, where it is written as a tuple.
-fn written_rank(ty: &Type) -> Option<usize> {
+/// The shape in an operand's type.
+fn written_shape(ty: &Type) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
     let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else { return None };
     match arguments.args.iter().nth(1)? {
-        GenericArgument::Type(Type::Tuple(tuple)) => Some(tuple.elems.len()),
+        GenericArgument::Type(shape) => Some(shape),
         _ => None,
     }
+}
+
+/// The number of dimensions in the type, where it is written as a tuple.
+fn written_rank(ty: &Type) -> Option<usize> {
+    match written_shape(ty)? {
+        Type::Tuple(tuple) => Some(tuple.elems.len()),
+        _ => None,
+    }
+}
+
+fn name_is(ty: &Type, names: &[Ident]) -> bool {
+    element_name(ty).is_some_and(|name| names.contains(name))
 }
 
 /// The element type of an operand as an identifier, where it is a plain one.
@@ -116,7 +140,9 @@ fn element(kernel: &Kernel, ty: &Type, errors: &mut Errors) {
     let name = element_name(ty);
     let param = name.is_some_and(|n| kernel.elements.iter().any(|(e, _)| e == n));
     let fixed = name.is_some_and(|n| ["f32", "bf16", "i32", "bool"].iter().any(|e| n == e));
-    if name.is_some_and(|n| kernel.blocks.contains(n)) {
+    if name.is_some_and(|n| kernel.unclear.contains(n)) {
+        // The parameter is reported.
+    } else if name.is_some_and(|n| kernel.blocks.contains(n)) {
         errors.over(ty, "this is a block size; the element type comes first: `In<f32, (BM, BN)>`");
     } else if !param && !fixed {
         errors.over(ty, "an element type is `f32`, `bf16`, `i32`, `bool` or a type parameter `T: Float`");
@@ -133,6 +159,7 @@ impl<'e> Visit<'e> for Memory<'_> {
     fn visit_expr_path(&mut self, path: &'e syn::ExprPath) {
         if let Some(name) = path.path.get_ident()
             && self.kernel.params.iter().any(|p| p.name == *name)
+            && !self.kernel.grid.iter().any(|g| g.name == *name)
         {
             let message = format!("an index map computes with grid indices and sizes; `{name}` is an operand");
             self.errors.at(name.span(), message);
@@ -140,12 +167,18 @@ impl<'e> Visit<'e> for Memory<'_> {
     }
 
     fn visit_expr(&mut self, expr: &'e Expr) {
-        match expr {
-            Expr::If(_) | Expr::While(_) | Expr::ForLoop(_) | Expr::Loop(_) | Expr::Block(_) | Expr::Closure(_) => {
-                self.errors
-                    .over(expr, "an index map is an expression of grid indices and sizes; use `choose(c, a, b)` for a condition");
-            }
-            _ => syn::visit::visit_expr(self, expr),
+        let plain = match expr {
+            Expr::Lit(lit) => matches!(lit.lit, syn::Lit::Int(_)),
+            Expr::Path(_) | Expr::Binary(_) | Expr::Unary(_) | Expr::Paren(_) | Expr::Group(_) => true,
+            Expr::Call(_) | Expr::MethodCall(_) => true,
+            _ => false,
+        };
+        if plain {
+            syn::visit::visit_expr(self, expr);
+        } else {
+            const WANT: &str =
+                "an index map computes block indices from grid indices, sizes and integers; `choose(c, a, b)` decides";
+            self.errors.over(expr, WANT);
         }
     }
 }
@@ -162,10 +195,7 @@ fn names(kernel: &Kernel, errors: &mut Errors) {
     }
     for size in kernel.sizes() {
         if let Some(other) = seen.get(&size.to_string()) {
-            errors.at(
-                size.span(),
-                format!("the size `{size}` has the name of {}; give each its own name", other.trim_start_matches("an ")),
-            );
+            errors.at(size.span(), format!("the size `{size}` has the name of {other}; give each its own name"));
         }
     }
     let mut methods: HashMap<String, String> =
@@ -174,6 +204,10 @@ fn names(kernel: &Kernel, errors: &mut Errors) {
     for param in params {
         let method = param.to_string().to_lowercase();
         if let Some(other) = methods.insert(method.clone(), format!("`{param}`")) {
+            if other == format!("`{param}`") {
+                errors.at(param.span(), format!("`{param}` is a type parameter already; give each its own name"));
+                continue;
+            }
             errors.at(param.span(), format!("`{param}` would be set by `.{method}(…)`, which is taken by {other}"));
         }
     }
@@ -203,4 +237,23 @@ fn sizes(kernel: &Kernel, errors: &mut Errors) {
             }
         });
     }
+}
+
+/// Leaves out what would define a name twice.
+pub(crate) fn distinct(kernel: &mut Kernel) {
+    let mut methods: Vec<String> = METHODS.iter().map(|m| m.to_string()).collect();
+    let mut new = |name: &Ident| {
+        let method = name.to_string().to_lowercase();
+        let new = !methods.contains(&method);
+        methods.push(method);
+        new
+    };
+    kernel.blocks.retain(&mut new);
+    kernel.elements.retain(|(name, _)| new(name));
+    let mut operands: Vec<Ident> = vec![];
+    kernel.params.retain(|param| {
+        let new = !operands.contains(&param.name);
+        operands.push(param.name.clone());
+        new
+    });
 }

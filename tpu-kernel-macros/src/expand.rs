@@ -4,7 +4,7 @@ use crate::check::{self, element_name};
 use crate::lower::Lower;
 use crate::model::{Errors, Kernel, Param, Role, Window};
 use crate::{parse, size};
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::collections::HashMap;
 use syn::spanned::Spanned;
@@ -19,12 +19,17 @@ fn allows() -> TokenStream {
 
 /// Expands `#[tpu_kernel]`.
 pub(crate) fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let tokens = item.clone();
     let item: ItemFn = match syn::parse2(item) {
         Ok(item) => item,
-        Err(error) => {
-            return syn::Error::new(error.span(), format!("`#[tpu_kernel]` goes on a function: {error}")).into_compile_error();
-        }
+        Err(error) => return not_a_function("tpu_kernel", &tokens, &error),
     };
+    if matches!(item.sig.inputs.first(), Some(FnArg::Receiver(_))) {
+        let mut errors = Errors::default();
+        parse::kernel(attribute, item, &mut errors);
+        // Inside an `impl`, where the launch type cannot stand.
+        return errors.into_tokens();
+    }
     let mut errors = Errors::default();
     check::function(&item, &mut errors);
     let mut model = parse::kernel(attribute, item, &mut errors);
@@ -33,7 +38,9 @@ pub(crate) fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
         lower_body(&mut model, &mut errors);
     }
     if !errors.is_empty() {
-        // A stub with the same methods: whoever launches the kernel gets no second error.
+        // A stub with the same methods: whoever launches the kernel gets no second error. A name that is taken
+        // twice, which may be the error, it has once.
+        check::distinct(&mut model);
         model.body = Block { brace_token: Default::default(), stmts: vec![] };
         let stub = launch_type(&model, &quote!(), &quote!({ ::std::unreachable!() }));
         let errors = errors.into_tokens();
@@ -41,6 +48,21 @@ pub(crate) fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     }
     let stage = stage(&model);
     launch_type(&model, &arguments(&model), &stage)
+}
+
+/// The answer to what is no function.
+fn not_a_function(word: &str, tokens: &TokenStream, error: &syn::Error) -> TokenStream {
+    let mut words = tokens.clone().into_iter().skip_while(|tree| !matches!(tree, TokenTree::Ident(word) if word == "fn"));
+    let name = words.nth(1);
+    match name {
+        // rustc reads an item before a macro does, and has reported what is no type or expression of Rust. A stub
+        // of the name is what it still misses.
+        Some(TokenTree::Ident(name)) => quote! {
+            #[allow(dead_code)]
+            fn #name() {}
+        },
+        _ => syn::Error::new(error.span(), format!("`#[{word}]` goes on a function")).into_compile_error(),
+    }
 }
 
 fn lower_body(model: &mut Kernel, errors: &mut Errors) {
@@ -238,7 +260,7 @@ fn stage(model: &Kernel) -> TokenStream {
     });
     let sizes = model.sizes();
     let size_names = sizes.iter().map(Ident::to_string);
-    let bounds = elements.iter().map(|(e, class)| quote!(#e: ::tpu_kernel::lang::#class));
+    let bounds = elements.iter().map(|(e, class)| quote!(#e #class));
     let grid = model.grid.iter().map(|g| {
         let (text, extent) = (g.name.to_string(), size::expand(&g.extent, blocks));
         let semantics = if g.parallel { quote!(Parallel) } else { quote!(Arbitrary) };
@@ -273,15 +295,13 @@ fn stage(model: &Kernel) -> TokenStream {
             inputs: &[#(#inputs),*],
             sizes: &[#(#size_names),*],
         };
-        #allows
-        #[allow(non_snake_case)]
-        fn record<#(#bounds,)* #(#blocks: ::tpu_kernel::lang::Dim),*>() {
+        ::tpu_kernel::lang::expanded::record! { #allows [#(#bounds),*] [#(#blocks),*] {
             #(#grid)*
             #(#operands)*
             #(#size_lets)*
             #(#index_lets)*
             #body
-        }
+        } }
         ::tpu_kernel::lang::expanded::stage(&SIGNATURE, &self.config, inputs, #place, |elements| #dispatch)
     }}
 }
@@ -335,8 +355,8 @@ fn window(model: &Kernel, param: &Param, window: &Window, declare: &Ident) -> To
 fn mentions(expr: &Expr, name: &Ident) -> bool {
     fn inside(tokens: TokenStream, name: &Ident) -> bool {
         tokens.into_iter().any(|tree| match tree {
-            proc_macro2::TokenTree::Ident(ident) => ident == *name,
-            proc_macro2::TokenTree::Group(group) => inside(group.stream(), name),
+            TokenTree::Ident(ident) => ident == *name,
+            TokenTree::Group(group) => inside(group.stream(), name),
             _ => false,
         })
     }
@@ -345,11 +365,10 @@ fn mentions(expr: &Expr, name: &Ident) -> bool {
 
 /// Expands `#[tile_fn]`.
 pub(crate) fn helper(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let tokens = item.clone();
     let mut item: ItemFn = match syn::parse2(item) {
         Ok(item) => item,
-        Err(error) => {
-            return syn::Error::new(error.span(), format!("`#[tile_fn]` goes on a function: {error}")).into_compile_error();
-        }
+        Err(error) => return not_a_function("tile_fn", &tokens, &error),
     };
     let mut errors = Errors::default();
     if !attribute.is_empty() {

@@ -24,7 +24,7 @@ pub(crate) struct Lower<'a> {
     /// Whether each variable in scope is `mut`, innermost scope last.
     pub(crate) scopes: Vec<HashMap<String, bool>>,
     /// The loops around the current expression, innermost last.
-    pub(crate) loops: Vec<Loop>,
+    pub(crate) loops: Vec<(Loop, Option<Ident>)>,
     /// Whether `return` with a value is plain Rust here: in a helper function, not in a kernel.
     pub(crate) returns: bool,
 }
@@ -66,6 +66,12 @@ fn own(name: &str, span: Span) -> Ident {
     Ident::new(name, Span::mixed_site().located_at(span))
 }
 
+/// A condition, checked at its own place.
+fn condition(expr: &Expr) -> TokenStream {
+    let checked = tight(expr);
+    quote_spanned!(expr.span()=> ::tpu_kernel::lang::condition(#checked))
+}
+
 /// A Rust expression in parentheses that no lint takes for the user's.
 fn tight(expr: &Expr) -> TokenStream {
     match expr {
@@ -100,29 +106,32 @@ impl Lower<'_> {
         self.scopes.pop();
     }
 
-    fn looped(&mut self, kind: Loop, inside: impl FnOnce(&mut Self)) {
-        self.loops.push(kind);
+    fn looped(&mut self, kind: Loop, label: Option<&syn::Label>, inside: impl FnOnce(&mut Self)) {
+        self.loops.push((kind, label.map(|l| l.name.ident.clone())));
         inside(self);
         self.loops.pop();
     }
 
-    /// `(&mut a, (&mut b, ()))` of the assigned variables that are declared `mut` around the region.
+    /// `&mut [carried(when, &mut a), carried(when, &mut b)]` of the assigned variables that are declared `mut` around the region.
     ///
     /// One that is not `mut` is left to rustc, whose error is enough.
-    fn carries(&self, exprs: &[&Expr], blocks: &[&Block]) -> TokenStream {
+    fn carries(&self, when: &TokenStream, exprs: &[&Expr], blocks: &[&Block]) -> TokenStream {
         let carried = carry::assigned(exprs, blocks).into_iter().filter(|name| {
             let innermost = self.scopes.iter().rev().find_map(|scope| scope.get(&name.to_string()));
             innermost.copied().unwrap_or(false)
         });
-        let carried: Vec<Ident> = carried.collect();
-        carried.iter().rev().fold(quote!(()), |rest, name| quote_spanned!(name.span()=> (&mut #name, #rest)))
+        let carried = carried.map(|name| quote_spanned!(name.span()=> ::tpu_kernel::lang::carried(#when, &mut #name)));
+        quote!(&mut [#(#carried),*])
     }
 
     fn lower_if(&mut self, branch: &mut ExprIf) -> TokenStream {
+        let span = branch.if_token.span;
+        let (token, first, second, value) = (own("branch", span), own("then", span), own("otherwise", span), own("value", span));
         let otherwise = branch.else_branch.as_ref().map(|(_, e)| (**e).clone());
+        let when = quote!(#token.when());
         let carried = match &otherwise {
-            Some(e) => self.carries(&[e], &[&branch.then_branch]),
-            None => self.carries(&[], &[&branch.then_branch]),
+            Some(e) => self.carries(&when, &[e], &[&branch.then_branch]),
+            None => self.carries(&when, &[], &[&branch.then_branch]),
         };
         self.visit_expr_mut(&mut branch.cond);
         self.visit_block_mut(&mut branch.then_branch);
@@ -131,48 +140,51 @@ impl Lower<'_> {
                 self.visit_expr_mut(&mut e);
                 e.to_token_stream()
             }
-            None => quote!({}),
+            None => quote_spanned!(span=> {}),
         };
-        let (span, condition, then) = (branch.if_token.span, &branch.cond, &branch.then_branch);
-        let (token, first, second, value) = (own("branch", span), own("then", span), own("otherwise", span), own("value", span));
-        // The condition's span is where "is not a condition" belongs.
-        let at = condition.span();
-        let begin = quote_spanned!(at=> ::tpu_kernel::lang::expanded::If::begin(#condition, #carried));
+        let (condition, then) = (condition(&branch.cond), &branch.then_branch);
+        // Both arms' values have one type: what is wrong with it is said once, at the first.
+        let at = Span::mixed_site().located_at(then.span());
+        let arm = Ident::new("value", at);
+        let yielded = quote_spanned!(at=> ::tpu_kernel::lang::carried(#when, &mut #arm));
         quote_spanned! {span=> {
-            let mut #token = #begin;
+            let mut #token = ::tpu_kernel::lang::expanded::If::begin(#condition);
+            #token.carry(#carried);
             let #first = if #token.enter(true) {
-                let #value = #then;
-                ::tpu_kernel::lang::expanded::Option::Some(#token.leave(#carried, #value))
+                let mut #value = #then;
+                #token.leave(#carried, #yielded);
+                ::tpu_kernel::lang::expanded::Option::Some(#value)
             } else {
                 ::tpu_kernel::lang::expanded::Option::None
             };
             let #second = if #token.enter(false) {
-                let #value = if ::tpu_kernel::lang::expanded::never() {
+                let mut #value = if ::tpu_kernel::lang::expanded::never() {
                     ::tpu_kernel::lang::expanded::absent(&#first)
                 } else #otherwise;
-                ::tpu_kernel::lang::expanded::Option::Some(#token.leave(#carried, #value))
+                #token.leave(#carried, #yielded);
+                ::tpu_kernel::lang::expanded::Option::Some(#value)
             } else {
                 ::tpu_kernel::lang::expanded::Option::None
             };
-            #token.end(#carried, #first, #second)
+            let mut #value = #token.value(#first, #second);
+            #token.end(#carried, #yielded);
+            #value
         }}
     }
 
     fn lower_while(&mut self, looped: &mut ExprWhile) -> TokenStream {
-        let carried = self.carries(&[&looped.cond], &[&looped.body]);
+        let span = looped.while_token.span;
+        let (token, test) = (own("looped", span), own("test", span));
+        let carried = self.carries(&quote!(#token.when()), &[&looped.cond], &[&looped.body]);
         self.visit_expr_mut(&mut looped.cond);
-        self.looped(Loop::Plain, |inner| inner.visit_block_mut(&mut looped.body));
-        let (span, condition, body, label) = (looped.while_token.span, &looped.cond, &looped.body, &looped.label);
-        let token = own("looped", span);
-        let test = own("test", span);
-        let at = condition.span();
-        let enter = quote_spanned!(at=> #token.enter(#test, #carried));
+        self.looped(Loop::Plain, looped.label.as_ref(), |inner| inner.visit_block_mut(&mut looped.body));
+        let (condition, body, label) = (condition(&looped.cond), &looped.body, &looped.label);
         quote_spanned! {span=> {
-            let mut #token = ::tpu_kernel::lang::expanded::While::begin(#carried);
+            let mut #token = ::tpu_kernel::lang::expanded::While::begin(|| #condition);
             #label loop {
                 #token.test(#carried);
                 let #test = #condition;
-                if !#enter { break; }
+                if !#token.enter(#test, #carried) { break; }
                 #body
                 if !#token.again(#carried) { break; }
             }
@@ -191,15 +203,21 @@ impl Lower<'_> {
             self.errors.over(&looped.pat, "the index of a loop is one name");
         }
         early_exit(&mut looped.body.stmts, &|e| matches!(e, Expr::Continue(c) if c.label.is_none()));
-        let carried = self.carries(&[], &[&looped.body]);
+        let when = quote!(::tpu_kernel::lang::expanded::DYNAMIC);
+        let carried = self.carries(&when, &[], &[&looped.body]);
         for bound in [Some(&mut from), Some(&mut to), by.as_mut()].into_iter().flatten() {
             self.visit_expr_mut(bound);
         }
         self.scoped(|inner| {
             inner.declare(&looped.pat);
-            inner.looped(Loop::Rolled, |inner| inner.visit_block_mut(&mut looped.body));
+            inner.looped(Loop::Rolled, None, |inner| inner.visit_block_mut(&mut looped.body));
         });
-        let by = by.map_or(quote!(1i32), |e| e.to_token_stream());
+        let bound = |e: &Expr| {
+            let e = tight(e);
+            quote_spanned!(e.span()=> ::tpu_kernel::lang::loop_bound(#e))
+        };
+        let by = by.as_ref().map_or_else(|| quote_spanned!(looped.for_token.span=> ::tpu_kernel::lang::loop_bound(1i32)), bound);
+        let (from, to) = (bound(&from), bound(&to));
         let (span, pat, body) = (looped.for_token.span, &looped.pat, &looped.body);
         let token = own("looped", span);
         quote_spanned! {span=> {
@@ -239,7 +257,13 @@ impl Lower<'_> {
                     let message = format!("`{name}` is assigned on the right of `&&` or `||`, which may not run: assign it before");
                     self.errors.at(name.span(), message);
                 }
-                quote_spanned!(span=> ::tpu_kernel::lang::Logic::#variant(#left, || #right))
+
+                // Both sides are checked at the operator: two masks joined are one mistake.
+                let at = Span::mixed_site().located_at(span);
+                let side = Ident::new("side", at);
+                let side = |e: &Expr| quote_spanned!(at=> { let #side = #e; ::tpu_kernel::lang::condition(#side) });
+                let (left, right) = (side(&binary.left), side(&binary.right));
+                quote_spanned!(span=> ::tpu_kernel::lang::expanded::#variant(#left, || #right))
             }
         })
     }
@@ -262,22 +286,27 @@ impl Lower<'_> {
     }
 
     fn refuse(&mut self, expr: &Expr) {
-        let rolled = self.loops.last() == Some(&Loop::Rolled);
+        // Whether the jump leaves a loop of the kernel.
+        let leaves = |label: &Option<syn::Lifetime>| {
+            let of = |(_, name): &&(Loop, Option<Ident>)| label.as_ref().is_none_or(|l| name.as_ref() == Some(&l.ident));
+            let depth = self.loops.iter().rev().position(|l| of(&l)).unwrap_or(self.loops.len());
+            self.loops.iter().rev().take(depth + 1).any(|(kind, _)| *kind == Loop::Rolled)
+        };
         match expr {
             Expr::Loop(e) => {
                 let message = "a kernel has no `loop`: write `while condition { … }`, or `for i in unroll(a..b)` for a loop run at build time";
                 self.errors.over(e.loop_token, message);
             }
-            Expr::Break(e) if rolled && e.label.is_none() => {
+            Expr::Break(e) if leaves(&e.label) => {
                 let message = "a loop of the kernel cannot be left half-way: put the condition into a `while`, or use `for i in unroll(a..b)`";
                 self.errors.over(e.break_token, message);
             }
-            Expr::Continue(e) if rolled && e.label.is_none() => {
+            Expr::Continue(e) if leaves(&e.label) => {
                 let message =
                     "`continue` ends an `if` without `else` at the top of the loop's body; elsewhere write `if … { } else { … }`";
                 self.errors.over(e.continue_token, message);
             }
-            Expr::Return(e) if self.loops.contains(&Loop::Rolled) => {
+            Expr::Return(e) if self.loops.iter().any(|(kind, _)| *kind == Loop::Rolled) => {
                 self.errors.over(e.return_token, "a loop of the kernel cannot be left half-way");
             }
             Expr::Return(e) if !self.returns => {
@@ -364,7 +393,7 @@ impl VisitMut for Lower<'_> {
                     self.visit_expr_mut(&mut looped.expr);
                     self.scoped(|inner| {
                         inner.declare(&looped.pat);
-                        inner.looped(Loop::Plain, |inner| inner.visit_block_mut(&mut looped.body));
+                        inner.looped(Loop::Plain, looped.label.as_ref(), |inner| inner.visit_block_mut(&mut looped.body));
                     });
                     return;
                 }
@@ -405,11 +434,15 @@ impl VisitMut for Lower<'_> {
             }
             // Plain Rust, decided while the kernel is built; its pattern is in scope in the branch.
             Expr::If(_) | Expr::While(_) => {
-                let kind = if matches!(expr, Expr::While(_)) { Some(Loop::Plain) } else { None };
+                let kind = match expr {
+                    Expr::While(looped) => Some((Loop::Plain, looped.label.as_ref().map(|l| l.name.ident.clone()))),
+                    _ => None,
+                };
+                let looped = kind.is_some();
                 self.scoped(|inner| {
                     inner.loops.extend(kind);
                     visit_mut::visit_expr_mut(inner, expr);
-                    if kind.is_some() {
+                    if looped {
                         inner.loops.pop();
                     }
                 });

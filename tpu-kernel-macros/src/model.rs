@@ -39,6 +39,8 @@ pub(crate) struct Kernel {
     pub(crate) name: Ident,
     /// Block sizes, in order: `BM: Dim`.
     pub(crate) blocks: Vec<Ident>,
+    /// Type parameters that are neither, reported already.
+    pub(crate) unclear: Vec<Ident>,
     /// Element types, in order, with their class: `T: Float`.
     pub(crate) elements: Vec<(Ident, Ident)>,
     pub(crate) grid: Vec<GridDim>,

@@ -20,10 +20,10 @@ pub(crate) fn kernel(attribute: TokenStream, item: ItemFn, errors: &mut Errors) 
         }
     };
     let grid = dimensions(grid, semantics, errors);
-    let (blocks, elements) = type_params(&item, errors);
+    let TypeParams { blocks, elements, unclear } = type_params(&item, errors);
     let params = item.sig.inputs.iter().filter_map(|input| param(input, errors)).collect();
     let body = *item.block;
-    Kernel { attributes: item.attrs, visibility: item.vis, name: item.sig.ident, blocks, elements, grid, params, body }
+    Kernel { attributes: item.attrs, visibility: item.vis, name: item.sig.ident, blocks, unclear, elements, grid, params, body }
 }
 
 /// `grid(i: m / BM, …), semantics(parallel, …)`.
@@ -44,14 +44,14 @@ impl Parse for Arguments {
             let inner;
             match key.to_string().as_str() {
                 "grid" => {
-                    syn::parenthesized!(inner in input);
+                    inner = list(input, "the grid's dimensions, as in `grid(i: m / BM, j: n / BN)`")?;
                     let dims = inner.call(Punctuated::<GridItem, Token![,]>::parse_terminated)?;
                     arguments.grid = dims.into_iter().map(|g| (g.name, g.extent)).collect();
                 }
                 "semantics" => {
-                    syn::parenthesized!(inner in input);
-                    let list = inner.call(Punctuated::<Ident, Token![,]>::parse_terminated)?;
-                    arguments.semantics = Some((key.span(), list.into_iter().collect()));
+                    inner = list(input, "a word for each dimension, as in `semantics(parallel, arbitrary)`")?;
+                    let words = inner.call(Punctuated::<Ident, Token![,]>::parse_terminated)?;
+                    arguments.semantics = Some((key.span(), words.into_iter().collect()));
                 }
                 _ => {
                     let message = "unknown argument: a kernel takes `grid(i: m / BM, …)` and `semantics(parallel, …)`";
@@ -60,11 +60,23 @@ impl Parse for Arguments {
             }
             seen.push(key);
             if !input.is_empty() {
-                input.parse::<Token![,]>()?;
+                input
+                    .parse::<Token![,]>()
+                    .map_err(|e| syn::Error::new(e.span(), "the arguments of a kernel are separated by `,`"))?;
             }
         }
         Ok(arguments)
     }
+}
+
+/// What is in the parentheses after a word.
+fn list<'s>(input: ParseStream<'s>, want: &str) -> syn::Result<syn::parse::ParseBuffer<'s>> {
+    if !input.peek(syn::token::Paren) {
+        return Err(syn::Error::new(input.span(), format!("expected {want}")));
+    }
+    let inner;
+    syn::parenthesized!(inner in input);
+    Ok(inner)
 }
 
 struct GridItem {
@@ -87,7 +99,8 @@ fn dimensions(grid: Vec<(Ident, Expr)>, semantics: Option<(Span, Vec<Ident>)>, e
     let mut words = vec![];
     if let Some((span, list)) = semantics {
         if list.len() != grid.len() {
-            errors.at(span, format!("the grid has {} dimensions, `semantics` names {}: one word for each", grid.len(), list.len()));
+            errors
+                .at(span, format!("the grid has {} dimension(s), `semantics` names {}: one word for each", grid.len(), list.len()));
         }
         for word in list {
             match word.to_string().as_str() {
@@ -101,10 +114,19 @@ fn dimensions(grid: Vec<(Ident, Expr)>, semantics: Option<(Span, Vec<Ident>)>, e
     with_words.map(|(i, (name, extent))| GridDim { name, extent, parallel: words.get(i).copied().unwrap_or(false) }).collect()
 }
 
-fn type_params(item: &ItemFn, errors: &mut Errors) -> (Vec<Ident>, Vec<(Ident, Ident)>) {
-    const WANT: &str =
-        "a kernel's type parameter is a block size (`BM: Dim`) or an element type (`T: Float`, `Number`, `Element` or `Bits`)";
-    let (mut blocks, mut elements) = (vec![], vec![]);
+#[derive(Default)]
+struct TypeParams {
+    blocks: Vec<Ident>,
+    elements: Vec<(Ident, Ident)>,
+    unclear: Vec<Ident>,
+}
+
+fn type_params(item: &ItemFn, errors: &mut Errors) -> TypeParams {
+    const WANT: &str = "a kernel's type parameter is a block size, `BM: Dim`, or an element type, `T: Float` (or `Number`, `Element`, `Bits`), with that one bound";
+    let mut found = TypeParams::default();
+    if let Some(clause) = &item.sig.generics.where_clause {
+        errors.over(clause, "write each bound in the parameter list: `fn k<T: Float, BM: Dim>`");
+    }
     for param in &item.sig.generics.params {
         match param {
             GenericParam::Type(ty) => {
@@ -113,31 +135,35 @@ fn type_params(item: &ItemFn, errors: &mut Errors) -> (Vec<Ident>, Vec<(Ident, I
                     _ => None,
                 };
                 match bound {
-                    Some(bound) if bound == "Dim" => blocks.push(ty.ident.clone()),
-                    Some(bound) if CLASSES.iter().any(|class| bound == class) => elements.push((ty.ident.clone(), bound)),
+                    Some(bound) if bound == "Dim" => found.blocks.push(ty.ident.clone()),
+                    Some(bound) if CLASSES.iter().any(|class| bound == class) => found.elements.push((ty.ident.clone(), bound)),
                     _ => {
-                        errors.over(ty, WANT);
+                        // Its bound may be in the `where` clause, which is refused as a whole.
+                        if item.sig.generics.where_clause.is_none() {
+                            errors.over(ty, WANT);
+                        }
                         // As a block size it does the least harm to what follows.
-                        blocks.push(ty.ident.clone());
+                        found.blocks.push(ty.ident.clone());
+                        found.unclear.push(ty.ident.clone());
                     }
+                }
+                if let Some((_, default)) = &ty.default {
+                    errors.over(default, format!("`{}` is chosen at launch: it has no default", ty.ident));
                 }
             }
             GenericParam::Const(param) => {
-                let message = format!("{WANT}: write `{}: Dim` and choose its value at launch", param.ident);
+                let message = format!("a block size is a type: write `{}: Dim` and choose its value at launch", param.ident);
                 errors.over(param, message);
             }
-            other => errors.over(other, WANT),
+            GenericParam::Lifetime(param) => errors.over(param, "a kernel has no lifetimes: its operands are handles"),
         }
     }
-    if let Some(clause) = &item.sig.generics.where_clause {
-        errors.over(clause, "write each bound in the parameter list: `fn k<T: Float, BM: Dim>`");
-    }
-    (blocks, elements)
+    found
 }
 
 fn param(input: &FnArg, errors: &mut Errors) -> Option<Param> {
     let FnArg::Typed(input) = input else {
-        errors.over(input, "a kernel is a free function: it has no `self`");
+        errors.over(input, "a kernel is a free function: it has no `self` and stands outside `impl` blocks");
         return None;
     };
     let Pat::Ident(pattern) = &*input.pat else {
@@ -171,7 +197,15 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: Span, errors: &
     let mut scratch = false;
     for attribute in attributes {
         if attribute.path().is_ident("block") {
-            match attribute.parse_args_with(|input: ParseStream<'_>| block(input, attribute.path().span())) {
+            let parsed = match &attribute.meta {
+                syn::Meta::List(list) => list.parse_args_with(|input: ParseStream<'_>| block(input, attribute.path().span())),
+                meta => Err(syn::Error::new(meta.span(), FORM)),
+            };
+            match parsed {
+                Ok(_) if window.is_some() => {
+                    errors.over(attribute, "an operand has one window: it has a `#[block(…)]` already");
+                    return None;
+                }
                 Ok(parsed) => window = Some(parsed),
                 Err(error) => {
                     errors.push(error);
@@ -179,6 +213,9 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: Span, errors: &
                 }
             }
         } else if attribute.path().is_ident("scratch") {
+            if !matches!(attribute.meta, syn::Meta::Path(_)) {
+                errors.over(&attribute.meta, "`#[scratch]` takes no arguments: the type says its shape");
+            }
             scratch = true;
         } else if !attribute.path().is_ident("doc") && !attribute.path().is_ident("allow") {
             errors.over(attribute, "unknown attribute: an operand takes `#[block([m, k] at (i, kk))]` or `#[scratch]`");
@@ -212,9 +249,11 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: Span, errors: &
     }
 }
 
+/// What a block says.
+const FORM: &str = "expected the array's shape and the block's index: `#[block([m, k] at (i, kk))]`";
+
 /// `[m, k] at (squeeze i, kk)`.
 fn block(input: ParseStream<'_>, span: Span) -> syn::Result<Window> {
-    const FORM: &str = "expected the array's shape and the block's index: `[m, k] at (i, kk)`";
     if !input.peek(syn::token::Bracket) {
         return Err(syn::Error::new(if input.is_empty() { span } else { input.span() }, FORM));
     }
@@ -246,6 +285,10 @@ impl Parse for Index {
         if squeezed {
             input.parse::<Ident>()?;
         }
-        Ok(Index { squeezed, expr: input.parse()? })
+        let expr = input.parse()?;
+        if !input.is_empty() && !input.peek(Token![,]) {
+            return Err(syn::Error::new(input.span(), "block indices are separated by `,`; `squeeze` goes before the index"));
+        }
+        Ok(Index { squeezed, expr })
     }
 }

@@ -1,8 +1,8 @@
 //! The chips as data: what a launch check, a cost or a printer must know of each.
 //!
 //! Rules: a constant stands here once, with its source. The sources are libtpu 0.0.50.1 (compiled
-//! against, ahead of time: [libtpu]), Google's public tables as jax repeats them in
-//! `pallas/mosaic/tpu_info.py` ([jax]) and the Cloud TPU documentation ([cloud]). Where a table and
+//! against, ahead of time: "libtpu"), Google's public tables as jax repeats them in
+//! `pallas/mosaic/tpu_info.py` ("jax") and the Cloud TPU documentation ("cloud"). Where a table and
 //! what libtpu accepts differ, libtpu wins: it is what a kernel meets.
 
 const MIB: u64 = 1 << 20;
@@ -29,15 +29,17 @@ pub struct Chip {
     pub hbm_bytes: u64,
     /// Whether lanes can be gathered across sublanes, which turns a column into a row.
     pub sublane_gather: bool,
+    /// Whether the matrix units multiply 8-bit integers.
+    pub int8_products: bool,
 }
 
-/// Sublanes of a vector register, for elements of 32 bits. [jax] `num_sublanes`.
+/// Sublanes of a vector register, for elements of 32 bits. "jax" `num_sublanes`.
 pub const SUBLANES: usize = 8;
-/// Lanes of a vector register. [jax] `num_lanes`.
+/// Lanes of a vector register. "jax" `num_lanes`.
 pub const LANES: usize = 128;
 
 impl Chip {
-    // Cores, mxus, mxu_size, hbm: [jax], [cloud]. vmem, scoped, sublane_gather: [libtpu], by bisection and trial. smem: [jax].
+    // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, int8_products: "libtpu", by bisection and trial. smem: "jax".
 
     /// TPU v4.
     pub const V4: Chip = Chip {
@@ -50,6 +52,7 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
         sublane_gather: false,
+        int8_products: false,
     };
     /// TPU v5e.
     pub const V5E: Chip = Chip {
@@ -62,6 +65,7 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 16 * GIB,
         sublane_gather: true,
+        int8_products: true,
     };
     /// TPU v5p.
     pub const V5P: Chip = Chip {
@@ -72,9 +76,10 @@ impl Chip {
         vmem_bytes: 64 * MIB,
         scoped_vmem_bytes: 16 * MIB,
         smem_bytes: MIB,
-        // [cloud] says 95 GiB, [jax] 103e9 bytes (96 GiB): the smaller is what a program can have.
+        // "cloud" says 95 GiB, "jax" 103e9 bytes (96 GiB): the smaller is what a program can have.
         hbm_bytes: 95 * GIB,
         sublane_gather: true,
+        int8_products: true,
     };
     /// TPU v6e.
     pub const V6E: Chip = Chip {
@@ -87,6 +92,7 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
         sublane_gather: true,
+        int8_products: true,
     };
     /// TPU7x.
     pub const TPU7X: Chip = Chip {
@@ -99,6 +105,7 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 192 * GIB,
         sublane_gather: true,
+        int8_products: true,
     };
 
     /// Every chip, oldest first.

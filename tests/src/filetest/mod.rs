@@ -100,12 +100,15 @@ fn outcome(text: &str, name: &str) -> Result<String, String> {
     }
 }
 
-/// What executors disagree about in a text with `; run:` lines, where it is a valid kernel that they fit.
-pub fn disagreement(text: &str) -> Option<String> {
-    let kernel = parse_named(text, "text").ok().filter(|kernel| verify(kernel).is_ok())?;
+/// How many of the text's `; run:` lines executors agree about: none where it is no valid kernel. An error says what
+/// they disagree about.
+pub fn agreement(text: &str) -> Result<usize, String> {
+    let Some(kernel) = parse_named(text, "text").ok().filter(|kernel| verify(kernel).is_ok()) else {
+        return Ok(0);
+    };
     let mut canonical = kernel.clone();
     canonicalise(&mut canonical);
-    run::disagreement(text, &kernel, &canonical)
+    run::agreement(text, &kernel, &canonical)
 }
 
 fn valid(kernel: &Kernel, what: &str) -> Result<(), String> {

@@ -4,28 +4,16 @@
 //! of an input need not be given. After the arrow the outputs by name, or `error R001 at 12:5: message`.
 //! Executors must agree on the text of the result.
 
-use super::array::Array;
+use super::array;
+use crate::executors::{Array, EXECUTORS, Executor, INTERPRETER, run};
 use std::collections::HashMap;
-use tpu_kernel::Error;
-use tpu_kernel::cranelift::Executable;
-use tpu_kernel::exec::{Args, ArrayMut, ArrayRef};
 use tpu_kernel::ir::{Kernel, Literal, ParamKind, SizeExpr, SizeId};
 use tpu_kernel::launch::Binding;
 
 const RUN: &str = "; run: ";
 
-type Executor = fn(&Kernel, &Binding, &mut Args<'_, '_>) -> Result<(), Error>;
-
-const EXECUTORS: [(&str, Executor); 2] = [("interpreter", interpret), ("cranelift", compile_and_run)];
-
-/// The oracle.
-fn interpret(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), Error> {
-    tpu_kernel::interpret::run(kernel, binding, args).map_err(Error::from)
-}
-
-fn compile_and_run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), Error> {
-    Executable::compile(kernel)?.run(binding, args).map_err(Error::from)
-}
+/// Elements of an array, and steps of a grid.
+const LARGEST: usize = 1 << 16;
 
 /// The file with the results that the executors give.
 pub(super) fn outcome(text: &str, kernel: &Kernel, canonical: &Kernel) -> Result<String, String> {
@@ -46,10 +34,10 @@ pub(super) fn outcome(text: &str, kernel: &Kernel, canonical: &Kernel) -> Result
     if runs == 0 { Err("no `; run:` line".into()) } else { Ok(found) }
 }
 
-/// What executors disagree about in a kernel, launched as the `; run:` lines of the text say, where they fit it.
-pub(super) fn disagreement(text: &str, kernel: &Kernel, canonical: &Kernel) -> Option<String> {
+/// How many of the text's `; run:` lines fit a kernel; an error says what executors disagree about.
+pub(super) fn agreement(text: &str, kernel: &Kernel, canonical: &Kernel) -> Result<usize, String> {
     let launches = text.lines().filter_map(|line| Launch::new(kernel, given(line.strip_prefix(RUN.trim_end())?)).ok());
-    launches.filter_map(|launch| launch.result(kernel, canonical).err()).next()
+    launches.map(|launch| launch.result(kernel, canonical).map(|_| 1)).sum()
 }
 
 /// What stands before the arrow.
@@ -76,7 +64,7 @@ impl Launch {
         for param in &kernel.params {
             match &param.kind {
                 ParamKind::In(window) => {
-                    let array = Array::parse(param.ty.dtype(), take(&param.name)?)?;
+                    let array = array::parse(param.ty.dtype(), take(&param.name)?)?;
                     for (expr, &dim) in window.array.iter().zip(&array.shape) {
                         if let SizeExpr::Size(id) = expr {
                             sizes[id.0 as usize] = i32::try_from(dim).ok();
@@ -103,11 +91,19 @@ impl Launch {
             return Err(format!("the kernel has no input, scalar or size `{name}`"));
         }
         let size = |id: SizeId| sizes.get(id.0 as usize).copied().flatten().map(i64::from);
-        let eval = |expr: &SizeExpr| expr.eval(&size).map_err(|e| e.to_string());
-        let grid = kernel.grid.iter().map(|dim| Ok(eval(&dim.extent)? as i32)).collect::<Result<_, String>>()?;
+        let eval = |expr: &SizeExpr| match expr.eval(&size) {
+            Ok(n) => usize::try_from(n).map_err(|_| format!("a size of {n}")),
+            Err(e) => Err(e.to_string()),
+        };
+        let bounded = |sizes: Vec<usize>| match sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size)) {
+            Some(..=LARGEST) => Ok(sizes),
+            _ => Err(format!("{sizes:?} is larger than a filetest may be")),
+        };
+        let grid = bounded(kernel.grid.iter().map(|dim| eval(&dim.extent)).collect::<Result<_, _>>()?)?;
+        let grid = grid.into_iter().map(|n| n as i32).collect();
         let arrays = kernel.params.iter().map(|param| {
             let array = param.window().map_or(&[][..], |w| &w.array);
-            array.iter().map(|expr| Ok(eval(expr)? as usize)).collect::<Result<Vec<usize>, String>>()
+            bounded(array.iter().map(eval).collect::<Result<_, String>>()?)
         });
         let arrays = arrays.collect::<Result<_, _>>()?;
         let sizes = sizes.into_iter().flatten().collect();
@@ -116,12 +112,12 @@ impl Launch {
 
     /// The result on which all executors agree, or what they disagree about.
     fn result(&self, kernel: &Kernel, canonical: &Kernel) -> Result<String, String> {
-        let result = self.run(interpret, kernel);
-        for (name, executor) in EXECUTORS {
+        let result = self.run(INTERPRETER, kernel);
+        for &executor in EXECUTORS {
             for (form, kernel) in [("as written", kernel), ("canonicalised", canonical)] {
                 let other = self.run(executor, kernel);
                 if other != result {
-                    return Err(format!("interpreter: {result}\n{name}, {form}: {other}\n{kernel}"));
+                    return Err(format!("interpreter: {result}\n{}, {form}: {other}\n{kernel}", executor.name));
                 }
             }
         }
@@ -130,21 +126,17 @@ impl Launch {
 
     /// The outputs, or the error, as text.
     fn run(&self, executor: Executor, kernel: &Kernel) -> String {
-        let inputs: Vec<ArrayRef<'_>> =
-            self.inputs.iter().map(|a| ArrayRef { dtype: a.dtype, shape: &a.shape, bytes: &a.bytes }).collect();
-        let mut outputs: Vec<(&str, Array)> =
-            kernel.outputs().map(|(i, p)| (p.name.as_str(), Array::zeros(p.ty.dtype(), &self.binding.arrays[i]))).collect();
-        let mut views: Vec<ArrayMut<'_>> =
-            outputs.iter_mut().map(|(_, a)| ArrayMut { dtype: a.dtype, shape: &a.shape, bytes: &mut a.bytes }).collect();
-        let mut args = Args { inputs: &inputs, outputs: &mut views, scalars: &self.scalars };
-        match executor(kernel, &self.binding, &mut args) {
-            Ok(()) => outputs.iter().map(|(name, a)| format!("{name}={}", a.text())).collect::<Vec<_>>().join(" "),
+        let compiled = match (executor.compile)(kernel) {
+            Ok(compiled) => compiled,
+            Err(e) => return format!("does not compile: {e}"),
+        };
+        match run(kernel, &compiled, &self.binding, &self.inputs, &self.scalars) {
+            Ok(outputs) => {
+                let named = kernel.outputs().zip(&outputs).map(|((_, p), a)| format!("{}={}", p.name, array::text(a)));
+                named.collect::<Vec<_>>().join(" ")
+            }
             Err(e) => {
-                let loc = match &e {
-                    Error::Run(e) => e.loc(),
-                    _ => None,
-                };
-                let at = loc.map_or(String::new(), |loc| format!(" at {}:{}", loc.line, loc.column));
+                let at = e.loc().map_or(String::new(), |loc| format!(" at {}:{}", loc.line, loc.column));
                 format!("error {}{at}: {e}", e.code())
             }
         }

@@ -6,7 +6,7 @@ use tpu_kernel::ir::{BinaryOp, CompareOp, DType, OpKind, Precision, ReduceOp, Re
 /// Nested control flow at most.
 const DEPTH: usize = 2;
 /// Values that get an output of their own, at most.
-const OBSERVED: usize = 5;
+const OBSERVED: usize = 6;
 
 impl Generator {
     /// The body: statements, then stores, also of values that nothing else uses, to outputs made for them.
@@ -24,8 +24,9 @@ impl Generator {
                 self.store(at, whole);
             }
         }
-        let unused: Vec<Value> = self.scope.iter().rev().copied().filter(|v| !self.used.contains(v)).take(OBSERVED).collect();
-        for (at, value) in unused.into_iter().enumerate() {
+        let unused: Vec<Value> = self.scope.iter().rev().copied().filter(|v| !self.used.contains(v)).collect();
+        let (floats, others): (Vec<Value>, Vec<Value>) = unused.into_iter().partition(|&v| self.b.ty(v).dtype().is_float());
+        for (at, value) in floats.into_iter().chain(others).take(OBSERVED).enumerate() {
             let tile = match self.b.ty(value) {
                 Type::Scalar(_) => self.emit(OpKind::Broadcast(Shape::new(&[2])), &[value]),
                 Type::Tile(..) | Type::Ref(..) => value,
@@ -161,7 +162,7 @@ impl Generator {
             _ => {
                 let at = self.rng.below(dims.len());
                 let factor = self.rng.pick(&[2, 3, 4, 5, 8]);
-                if dims[at] % factor == 0 {
+                if dims[at].is_multiple_of(factor) {
                     dims[at] /= factor;
                     if dims.len() < 4 { dims.insert(at + self.rng.below(2), factor) } else { dims[at] *= factor }
                 }
@@ -180,10 +181,13 @@ impl Generator {
     }
 
     fn reduce(&mut self) {
-        let x = self.tile();
-        let x = if self.b.ty(x).dtype() == DType::Bool { self.cast(DType::I32, x) } else { x };
-        let op = self.rng.pick(ReduceOp::ALL);
-        let axis = self.rng.below(self.b.ty(x).shape().rank());
+        let long = self.any_tile(|_, s| s.dims().iter().any(|&d| d > 16)).filter(|_| self.rng.chance(50));
+        let x = long.unwrap_or_else(|| self.tile());
+        let dtype = self.b.ty(x).dtype();
+        let x = if dtype == DType::Bool || self.rng.chance(30) { self.cast(DType::F32, x) } else { x };
+        let op = self.rng.pick(&[ReduceOp::Sum, ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min]);
+        let rank = self.b.ty(x).shape().rank();
+        let axis = if self.rng.chance(50) { rank - 1 } else { self.rng.below(rank) };
         let y = self.emit(OpKind::Reduce { op, axis }, &[x]);
         if self.rng.chance(50) {
             self.emit(OpKind::Broadcast(self.b.ty(x).shape()), &[y]);
@@ -267,14 +271,26 @@ impl Generator {
         self.b.op(OpKind::Store, &operands, line(self.line)).expect("a valid store");
     }
 
-    /// Fills a region: some statements, then a value of each of these types.
-    fn region(&mut self, args: &[Type], yields: &[Type], depth: usize) -> Region {
-        let outside = self.scope.len();
+    /// Opens a region with these arguments and fills it with statements.
+    fn open_region(&mut self, args: &[Type], depth: usize) -> Vec<Value> {
         let args = self.b.begin_region(args);
-        self.scope.extend(args);
+        self.scope.extend(&args);
         let statements = 1 + self.rng.below(5);
         self.statements(statements, depth + 1);
-        let yields: Vec<Value> = yields.iter().map(|&ty| self.value_of(ty)).collect();
+        args
+    }
+
+    /// Closes a region that yields a value of each of these types, if it can one that nothing uses.
+    fn close_region(&mut self, outside: usize, types: &[Type]) -> Region {
+        let mut yields = vec![];
+        for &ty in types {
+            let unused = self.scope[outside..].iter().rev().copied();
+            let unused = unused.into_iter().find(|&v| self.b.ty(v) == ty && !self.used.contains(&v) && !yields.contains(&v));
+            yields.push(match unused {
+                Some(value) => value,
+                None => self.value_of(ty),
+            });
+        }
         self.scope.truncate(outside);
         self.b.end_region(&yields)
     }
@@ -294,9 +310,14 @@ impl Generator {
 
     fn branch(&mut self, depth: usize) {
         let condition = self.scalar_of(DType::Bool);
-        let types: Vec<Type> = self.carried().iter().map(|&v| self.b.ty(v)).collect();
-        let regions = vec![self.region(&[], &types, depth), self.region(&[], &types, depth)];
-        self.control(OpKind::If, &[condition], regions, &types);
+        let outside = self.scope.len();
+        self.open_region(&[], depth);
+        let inside = &self.scope[outside..];
+        let types: Vec<Type> = inside.iter().rev().filter(|v| !self.used.contains(v)).take(3).map(|&v| self.b.ty(v)).collect();
+        let then = self.close_region(outside, &types);
+        self.open_region(&[], depth);
+        let otherwise = self.close_region(outside, &types);
+        self.control(OpKind::If, &[condition], vec![then, otherwise], &types);
     }
 
     fn counted_loop(&mut self, depth: usize) {
@@ -313,7 +334,9 @@ impl Generator {
         let inits = self.carried();
         let types: Vec<Type> = inits.iter().map(|&v| self.b.ty(v)).collect();
         let args = [&[Type::Scalar(DType::I32)], &types[..]].concat();
-        let body = self.region(&args, &types, depth);
+        let outside = self.scope.len();
+        self.open_region(&args, depth);
+        let body = self.close_region(outside, &types);
         self.control(OpKind::For, &[&[lo, hi, by], &inits[..]].concat(), vec![body], &types);
     }
 
@@ -335,19 +358,11 @@ impl Generator {
         self.scope.truncate(outside);
         let test = self.b.end_region(&[test]);
 
-        let args = self.b.begin_region(&types);
-        self.scope.extend(&args);
+        let args = self.open_region(&types, depth);
         let one = self.constant(1);
         let next = self.binary(BinaryOp::Add, args[0], one);
-        let statements = 1 + self.rng.below(4);
-        self.statements(statements, depth + 1);
-        let mut yields = vec![next];
-        for &ty in &types[1..] {
-            let value = self.value_of(ty);
-            yields.push(value);
-        }
-        self.scope.truncate(outside);
-        let body = self.b.end_region(&yields);
+        let mut body = self.close_region(outside, &types[1..]);
+        body.yields.insert(0, next);
         self.control(OpKind::While, &inits, vec![test, body], &types);
     }
 }

@@ -70,8 +70,10 @@ impl Rng {
         }
     }
 
-    /// A number between -8 and 8.
+    /// 1/16 to 8, of either sign, with all its bits random, so that sums round.
     fn moderate(&mut self) -> f32 {
-        (self.below(1 << 20) as f32 - (1 << 19) as f32) / (1 << 16) as f32
+        let bits = self.bits() as u32;
+        let exponent = 123 + self.below(7) as u32;
+        f32::from_bits((bits & 0x807f_ffff) | (exponent << 23))
     }
 }

@@ -1,6 +1,6 @@
 //! Evaluates regions: the body of a kernel and its index maps.
 
-use super::tile::{Data, Tile, ravel, unravel};
+use super::tile::{Data, Index, Tile, ravel, unravel};
 use super::{dot, reduce, shape};
 use crate::exec::RunError;
 use crate::ir::{DType, Kernel, Literal, Op, OpKind, Param, Region, Shape, Type, UnaryOp, Value, Window, eval};
@@ -157,7 +157,7 @@ impl<'a> Machine<'a> {
     fn load(&self, op: &Op, size: Shape) -> Result<Data, RunError> {
         let (at, starts) = self.access(op, size, &op.operands[1..])?;
         let memory = self.memory[at].as_ref().expect("verified: memory");
-        let position = |i: usize| ravel(&offset(&starts, &unravel(i, size.dims())), memory.shape.dims());
+        let position = |i: usize| ravel(&offset(&starts, unravel(i, size.dims())), memory.shape.dims());
         Ok(Tile::new(memory.dtype, size, |i| memory.at(position(i))).into())
     }
 
@@ -167,7 +167,7 @@ impl<'a> Machine<'a> {
         let (at, starts) = self.access(op, tile.shape, &op.operands[2..])?;
         let memory = self.memory[at].as_mut().expect("verified: memory");
         for (i, &bits) in tile.bits.iter().enumerate() {
-            let index = offset(&starts, &unravel(i, tile.shape.dims()));
+            let index = offset(&starts, unravel(i, tile.shape.dims()));
             memory.bits[ravel(&index, memory.shape.dims())] = bits;
         }
         Ok(())
@@ -198,8 +198,11 @@ impl<'a> Machine<'a> {
     }
 }
 
-fn offset(starts: &[usize], index: &[usize]) -> Vec<usize> {
-    starts.iter().zip(index).map(|(s, i)| s + i).collect()
+fn offset(starts: &[usize], mut index: Index) -> Index {
+    for (i, start) in index.iter_mut().zip(starts) {
+        *i += start;
+    }
+    index
 }
 
 /// A scalar or a tile, element by element.

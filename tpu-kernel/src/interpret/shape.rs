@@ -1,7 +1,7 @@
 //! Operations that move elements without changing them.
 
 use super::tile::{Data, Tile, ravel, unravel};
-use crate::ir::{DType, Literal, Shape};
+use crate::ir::{DType, Literal, MAX_RANK, Shape};
 
 /// The index along `axis` of each element.
 pub(super) fn iota(shape: Shape, axis: usize) -> Tile {
@@ -33,7 +33,7 @@ pub(super) fn reshape(from: &Tile, to: Shape) -> Tile {
 /// Dimension `d` of the result is dimension `perm[d]` of the operand.
 pub(super) fn transpose(from: &Tile, perm: &[usize], to: Shape) -> Tile {
     Tile::new(from.dtype, to, |at| {
-        let mut index = vec![0; perm.len()];
+        let mut index = [0; MAX_RANK];
         for (&d, i) in perm.iter().zip(unravel(at, to.dims())) {
             index[d] = i;
         }

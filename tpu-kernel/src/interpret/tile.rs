@@ -1,7 +1,7 @@
 //! Values while a kernel runs: scalars, tiles and memory.
 
 use crate::exec::RunError;
-use crate::ir::{DType, Literal, Shape};
+use crate::ir::{DType, Literal, MAX_RANK, Shape};
 use std::rc::Rc;
 
 /// A block of elements, row-major: a tile, a window or scratch.
@@ -85,10 +85,13 @@ impl From<Tile> for Data {
     }
 }
 
-/// The index along each dimension of a row-major position.
-pub(super) fn unravel(position: usize, dims: &[usize]) -> Vec<usize> {
+/// An index along each dimension; 0 beyond the rank.
+pub(super) type Index = [usize; MAX_RANK];
+
+/// The index of a row-major position.
+pub(super) fn unravel(position: usize, dims: &[usize]) -> Index {
     let mut rest = position;
-    let mut index = vec![0; dims.len()];
+    let mut index = [0; MAX_RANK];
     for (i, &dim) in index.iter_mut().zip(dims).rev() {
         *i = rest % dim;
         rest /= dim;
@@ -97,6 +100,6 @@ pub(super) fn unravel(position: usize, dims: &[usize]) -> Vec<usize> {
 }
 
 /// The row-major position of an index.
-pub(super) fn ravel(index: &[usize], dims: &[usize]) -> usize {
+pub(super) fn ravel(index: &Index, dims: &[usize]) -> usize {
     index.iter().zip(dims).fold(0, |position, (&i, &dim)| position * dim + i)
 }

@@ -6,7 +6,7 @@
 
 use super::tile::{Tile, ravel, unravel};
 use crate::exec::{ArrayMut, ArrayRef};
-use crate::ir::{DType, Literal, Window};
+use crate::ir::{DType, Literal, MAX_RANK, Window};
 
 /// Fills the window with that block.
 pub(super) fn read(window: &Window, block: &[usize], array: &ArrayRef<'_>, memory: &mut Tile) {
@@ -30,15 +30,16 @@ pub(super) fn write(window: &Window, block: &[usize], array: &mut ArrayMut<'_>, 
 
 /// Where in the array a position of the block lies, if it lies inside.
 fn place(window: &Window, block: &[usize], array: &[usize], position: usize) -> Option<usize> {
-    let sizes: Vec<usize> = window.block.iter().map(|dim| dim.size()).collect();
-    let inside = unravel(position, &sizes);
-    let mut index = Vec::with_capacity(array.len());
+    let mut sizes = [1; MAX_RANK];
+    for (size, dim) in sizes.iter_mut().zip(&window.block) {
+        *size = dim.size();
+    }
+    let mut index = unravel(position, &sizes[..array.len()]);
     for axis in 0..array.len() {
-        let at = block[axis] * sizes[axis] + inside[axis];
-        if at >= array[axis] {
+        index[axis] += block[axis] * sizes[axis];
+        if index[axis] >= array[axis] {
             return None;
         }
-        index.push(at);
     }
     Some(ravel(&index, array))
 }

@@ -1,6 +1,6 @@
 //! Rust's operators on tiles, scalars and literals.
 
-use super::element::{Bits, Element, Float, Number};
+use super::element::{Bits, Element, Number};
 use super::session::{self, Raw};
 use super::shape::{BcastShape, Shape};
 use super::value::{Handle, IntoScalar, Join, Operand, Scalar, Tile};
@@ -20,124 +20,85 @@ pub(super) fn scalars<T: Element>(op: BinaryOp, a: impl IntoScalar<T>, b: impl I
     Scalar::wrap(session::emit(OpKind::Binary(op), &operands, Loc::caller()))
 }
 
+/// The right operand of `+`, `-`, `*`, `/`, `%` on elements of `T`.
+pub trait Arithmetic<T: Element>: Operand<T> {}
+impl<T: Number, B: Operand<T>> Arithmetic<T> for B {}
+
+/// The right operand of `&`, `|`, `^` on elements of `T`.
+pub trait Bitwise<T: Element>: Operand<T> {}
+impl<T: Bits, B: Operand<T>> Bitwise<T> for B {}
+
+// Every bound is on the right operand, which is a parameter: what may not stand there is then an error about
+// it, in its own words, where a bound on the left one would be "binary operation cannot be applied".
 macro_rules! binary {
     ($class:ident: $($tr:ident $method:ident $assign_tr:ident $assign:ident $op:ident),+ $(,)?) => { $(
-        impl<T: $class, A: Shape + BcastShape<B>, B: Shape> ops::$tr<Tile<T, B>> for Tile<T, A> {
-            type Output = Tile<T, Join<A, B>>;
+        impl<T: Element, A: Shape + BcastShape<B::Shape>, B: $class<T>> ops::$tr<B> for Tile<T, A> {
+            type Output = Tile<T, Join<A, B::Shape>>;
             #[track_caller]
-            fn $method(self, other: Tile<T, B>) -> Tile<T, Join<A, B>> {
-                tiles::<T, Join<A, B>>(BinaryOp::$op, self, other, Loc::caller())
+            fn $method(self, other: B) -> Self::Output {
+                tiles::<T, Join<A, B::Shape>>(BinaryOp::$op, self, other, Loc::caller())
             }
         }
-        impl<T: $class, S: Shape> ops::$tr<Scalar<T>> for Tile<T, S> {
-            type Output = Tile<T, S>;
+        impl<T: Element, B: $class<T>> ops::$tr<B> for Scalar<T> {
+            type Output = B::WithScalar;
             #[track_caller]
-            fn $method(self, other: Scalar<T>) -> Tile<T, S> {
-                tiles::<T, S>(BinaryOp::$op, self, other, Loc::caller())
+            fn $method(self, other: B) -> B::WithScalar {
+                other.after_scalar(OpKind::Binary(BinaryOp::$op), self, &Loc::caller())
             }
         }
-        impl<T: $class, S: Shape> ops::$tr<Tile<T, S>> for Scalar<T> {
+        // The tile on the left keeps its shape: the right one broadcasts to it.
+        impl<T: Element, A: Shape + BcastShape<B::Shape, J = A>, B: $class<T>> ops::$assign_tr<B> for Tile<T, A> {
+            #[track_caller]
+            fn $assign(&mut self, other: B) {
+                *self = tiles::<T, A>(BinaryOp::$op, *self, other, Loc::caller());
+            }
+        }
+        impl<T: Element, B: $class<T, WithScalar = Scalar<T>>> ops::$assign_tr<B> for Scalar<T> {
+            #[track_caller]
+            fn $assign(&mut self, other: B) {
+                *self = other.after_scalar(OpKind::Binary(BinaryOp::$op), *self, &Loc::caller());
+            }
+        }
+    )+ };
+}
+
+/// Operators with a Rust literal of type `$lit` on the left.
+macro_rules! literal {
+    ($class:ident $lit:ty: $($tr:ident $method:ident $op:ident),+ $(,)?) => { $(
+        impl<T: $class, S: Shape> ops::$tr<Tile<T, S>> for $lit
+        where
+            $lit: Operand<T>,
+        {
             type Output = Tile<T, S>;
             #[track_caller]
             fn $method(self, other: Tile<T, S>) -> Tile<T, S> {
                 tiles::<T, S>(BinaryOp::$op, self, other, Loc::caller())
             }
         }
-        impl<T: $class> ops::$tr<Scalar<T>> for Scalar<T> {
+        impl<T: $class> ops::$tr<Scalar<T>> for $lit
+        where
+            $lit: IntoScalar<T>,
+        {
             type Output = Scalar<T>;
             #[track_caller]
             fn $method(self, other: Scalar<T>) -> Scalar<T> {
-                scalars(BinaryOp::$op, self, other)
-            }
-        }
-        // The tile on the left keeps its shape: the right one broadcasts to it.
-        impl<T: $class, A: Shape + BcastShape<B, J = A>, B: Shape> ops::$assign_tr<Tile<T, B>> for Tile<T, A> {
-            #[track_caller]
-            fn $assign(&mut self, other: Tile<T, B>) {
-                *self = tiles::<T, A>(BinaryOp::$op, *self, other, Loc::caller());
-            }
-        }
-        impl<T: $class, S: Shape> ops::$assign_tr<Scalar<T>> for Tile<T, S> {
-            #[track_caller]
-            fn $assign(&mut self, other: Scalar<T>) {
-                *self = tiles::<T, S>(BinaryOp::$op, *self, other, Loc::caller());
-            }
-        }
-        impl<T: $class> ops::$assign_tr<Scalar<T>> for Scalar<T> {
-            #[track_caller]
-            fn $assign(&mut self, other: Scalar<T>) {
-                *self = scalars(BinaryOp::$op, *self, other);
+                scalars::<T>(BinaryOp::$op, self, other)
             }
         }
     )+ };
 }
 
-/// Operators with a Rust literal of type `$lit` on one side; `[$($g)*]` are the generics, `$t` the element type.
-macro_rules! literal {
-    ($g:tt $t:ty, $lit:ty: $($tr:ident $method:ident $assign_tr:ident $assign:ident $op:ident),+ $(,)?) => {
-        $(literal!(@one $g $t, $lit: $tr $method $assign_tr $assign $op);)+
-    };
-    (@one [$($g:tt)*] $t:ty, $lit:ty: $tr:ident $method:ident $assign_tr:ident $assign:ident $op:ident) => {
-        impl<$($g)* S: Shape> ops::$tr<$lit> for Tile<$t, S> {
-            type Output = Tile<$t, S>;
-            #[track_caller]
-            fn $method(self, other: $lit) -> Tile<$t, S> {
-                tiles::<$t, S>(BinaryOp::$op, self, other, Loc::caller())
-            }
-        }
-        impl<$($g)* S: Shape> ops::$tr<Tile<$t, S>> for $lit {
-            type Output = Tile<$t, S>;
-            #[track_caller]
-            fn $method(self, other: Tile<$t, S>) -> Tile<$t, S> {
-                tiles::<$t, S>(BinaryOp::$op, self, other, Loc::caller())
-            }
-        }
-        impl<$($g)*> ops::$tr<$lit> for Scalar<$t> {
-            type Output = Scalar<$t>;
-            #[track_caller]
-            fn $method(self, other: $lit) -> Scalar<$t> {
-                scalars::<$t>(BinaryOp::$op, self, other)
-            }
-        }
-        impl<$($g)*> ops::$tr<Scalar<$t>> for $lit {
-            type Output = Scalar<$t>;
-            #[track_caller]
-            fn $method(self, other: Scalar<$t>) -> Scalar<$t> {
-                scalars::<$t>(BinaryOp::$op, self, other)
-            }
-        }
-        impl<$($g)* S: Shape> ops::$assign_tr<$lit> for Tile<$t, S> {
-            #[track_caller]
-            fn $assign(&mut self, other: $lit) {
-                *self = tiles::<$t, S>(BinaryOp::$op, *self, other, Loc::caller());
-            }
-        }
-        impl<$($g)*> ops::$assign_tr<$lit> for Scalar<$t> {
-            #[track_caller]
-            fn $assign(&mut self, other: $lit) {
-                *self = scalars::<$t>(BinaryOp::$op, *self, other);
-            }
-        }
-    };
-}
-
-binary!(Number:
+binary!(Arithmetic:
     Add add AddAssign add_assign Add, Sub sub SubAssign sub_assign Sub, Mul mul MulAssign mul_assign Mul,
     Div div DivAssign div_assign Div, Rem rem RemAssign rem_assign Rem,
 );
-binary!(Bits:
+binary!(Bitwise:
     BitAnd bitand BitAndAssign bitand_assign And, BitOr bitor BitOrAssign bitor_assign Or,
     BitXor bitxor BitXorAssign bitxor_assign Xor,
 );
-literal!([T: Float,] T, f32:
-    Add add AddAssign add_assign Add, Sub sub SubAssign sub_assign Sub, Mul mul MulAssign mul_assign Mul,
-    Div div DivAssign div_assign Div, Rem rem RemAssign rem_assign Rem,
-);
-literal!([] i32, i32:
-    Add add AddAssign add_assign Add, Sub sub SubAssign sub_assign Sub, Mul mul MulAssign mul_assign Mul,
-    Div div DivAssign div_assign Div, Rem rem RemAssign rem_assign Rem, BitAnd bitand BitAndAssign bitand_assign And,
-    BitOr bitor BitOrAssign bitor_assign Or, BitXor bitxor BitXorAssign bitxor_assign Xor,
-);
+literal!(Number f32: Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, Rem rem Rem);
+literal!(Number i32: Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, Rem rem Rem);
+literal!(Bits i32: BitAnd bitand And, BitOr bitor Or, BitXor bitxor Xor);
 
 /// Elementwise on one operand.
 pub(super) fn unary<H: Handle>(op: UnaryOp, value: H, loc: Loc) -> H {

@@ -4,7 +4,9 @@
 //! side makes the comparison part of the kernel. Plain helper functions, which no macro rewrites,
 //! call the methods `eq`, `lt`… instead.
 
-use super::element::{Element, Float, Number};
+use super::control::{Decision, When, lazily};
+use super::element::{Element, Number};
+use super::memory::{In, LoadedFirst, Out, Vmem};
 use super::session;
 use super::shape::{BcastShape, Shape};
 use super::value::{Handle, IntoScalar, Join, Operand, Scalar, Tile, constant};
@@ -60,42 +62,41 @@ methods!(Number:
     ge Ge,
 );
 
-/// Values that `==` and `!=` compare, at build time or in the kernel.
+/// Values that `==` and `!=` compare, at build time or in the kernel, to `Out`: `bool`, `Scalar<bool>` or a mask.
+///
+/// `Out` is a parameter and not an associated type: so the rules of plain values and of tiles do not overlap,
+/// and a comparison that has no rule is one error.
 #[diagnostic::on_unimplemented(
     message = "cannot compare `{Self}` with `{B}`",
     label = "no `==` between `{Self}` and `{B}`",
-    note = "tiles compare with tiles, scalars and literals of their element type; memory is loaded first"
+    note = "tiles and scalars compare with tiles, scalars and literals of their element type; memory is loaded first: `x.load()`"
 )]
-pub trait Equality<B> {
-    /// `bool`, `Scalar<bool>` or a mask.
-    type Out;
+pub trait Equality<B, Out> {
     #[doc(hidden)]
     #[track_caller]
-    fn equality(&self, op: CompareOp, other: &B) -> Self::Out;
+    fn equality(&self, op: CompareOp, other: &B) -> Out;
 }
 
-/// Values that `<`, `<=`, `>` and `>=` compare, at build time or in the kernel.
+/// Values that `<`, `<=`, `>` and `>=` compare, as [`Equality`].
 #[diagnostic::on_unimplemented(
     message = "cannot compare `{Self}` with `{B}`",
     label = "no `<` between `{Self}` and `{B}`",
-    note = "tiles compare with tiles, scalars and literals of their element type; memory is loaded first"
+    note = "numbers compare with tiles, scalars and literals of their element type; memory is loaded first: `x.load()`"
 )]
-pub trait Order<B> {
-    /// `bool`, `Scalar<bool>` or a mask.
-    type Out;
+pub trait Order<B, Out> {
     #[doc(hidden)]
     #[track_caller]
-    fn order(&self, op: CompareOp, other: &B) -> Self::Out;
+    fn order(&self, op: CompareOp, other: &B) -> Out;
 }
 
-impl<A: PartialEq<B>, B> Equality<B> for A {
-    type Out = bool;
+#[diagnostic::do_not_recommend]
+impl<A: PartialEq<B>, B> Equality<B, bool> for A {
     fn equality(&self, op: CompareOp, other: &B) -> bool {
         if op == CompareOp::Eq { self == other } else { self != other }
     }
 }
-impl<A: PartialOrd<B>, B> Order<B> for A {
-    type Out = bool;
+#[diagnostic::do_not_recommend]
+impl<A: PartialOrd<B>, B> Order<B, bool> for A {
     fn order(&self, op: CompareOp, other: &B) -> bool {
         match op {
             CompareOp::Lt => self < other,
@@ -107,143 +108,103 @@ impl<A: PartialOrd<B>, B> Order<B> for A {
 }
 
 macro_rules! staged {
-    ($tr:ident $method:ident $class:ident) => {
+    ($($tr:ident $method:ident $class:ident),+) => { $(
         #[diagnostic::do_not_recommend]
-        impl<T: $class, A: Shape + BcastShape<B>, B: Shape> $tr<Tile<T, B>> for Tile<T, A> {
-            type Out = Tile<bool, Join<A, B>>;
+        impl<T: $class, A: Shape + BcastShape<B::Shape>, B: Operand<T> + Copy> $tr<B, Tile<bool, Join<A, B::Shape>>> for Tile<T, A> {
             #[track_caller]
-            fn $method(&self, op: CompareOp, other: &Tile<T, B>) -> Self::Out {
+            fn $method(&self, op: CompareOp, other: &B) -> Tile<bool, Join<A, B::Shape>> {
                 tiles(op, *self, *other, Loc::caller())
             }
         }
         #[diagnostic::do_not_recommend]
-        impl<T: $class, S: Shape> $tr<Scalar<T>> for Tile<T, S> {
-            type Out = Tile<bool, S>;
+        impl<T: $class, B: Operand<T, WithScalar = Scalar<T>> + Copy> $tr<B, Scalar<bool>> for Scalar<T> {
             #[track_caller]
-            fn $method(&self, op: CompareOp, other: &Scalar<T>) -> Self::Out {
-                tiles(op, *self, *other, Loc::caller())
+            fn $method(&self, op: CompareOp, other: &B) -> Scalar<bool> {
+                Scalar::wrap(other.after_scalar(OpKind::Compare(op), *self, &Loc::caller()).raw())
             }
         }
         #[diagnostic::do_not_recommend]
-        impl<T: $class, S: Shape> $tr<Tile<T, S>> for Scalar<T> {
-            type Out = Tile<bool, S>;
+        impl<T: $class, S: Shape> $tr<Tile<T, S>, Tile<bool, S>> for Scalar<T> {
             #[track_caller]
-            fn $method(&self, op: CompareOp, other: &Tile<T, S>) -> Self::Out {
+            fn $method(&self, op: CompareOp, other: &Tile<T, S>) -> Tile<bool, S> {
                 tiles(op, *self, *other, Loc::caller())
             }
         }
+        staged!(@literal $tr $method $class f32);
+        staged!(@literal $tr $method $class i32);
+        staged!(@literal $tr $method $class bool);
+        staged!(@memory $tr $method In);
+        staged!(@memory $tr $method Out);
+        staged!(@memory $tr $method Vmem);
+    )+ };
+    (@literal $tr:ident $method:ident $class:ident $left:ty) => {
         #[diagnostic::do_not_recommend]
-        impl<T: $class> $tr<Scalar<T>> for Scalar<T> {
-            type Out = Scalar<bool>;
+        impl<T: $class, S: Shape> $tr<Tile<T, S>, Tile<bool, S>> for $left
+        where
+            $left: Operand<T>,
+        {
             #[track_caller]
-            fn $method(&self, op: CompareOp, other: &Scalar<T>) -> Self::Out {
-                scalars(op, *self, *other)
+            fn $method(&self, op: CompareOp, other: &Tile<T, S>) -> Tile<bool, S> {
+                let loc = Loc::caller();
+                let operands = [self.operand::<S>(&loc), other.raw()];
+                Tile::wrap(session::emit(OpKind::Compare(op), &operands, loc))
+            }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<T: $class> $tr<Scalar<T>, Scalar<bool>> for $left
+        where
+            $left: IntoScalar<T>,
+        {
+            #[track_caller]
+            fn $method(&self, op: CompareOp, other: &Scalar<T>) -> Scalar<bool> {
+                scalars::<T>(op, *self, *other)
             }
         }
     };
-    ($tr:ident $method:ident [$($g:tt)*] $t:ty, $lit:ty) => {
+    // Never satisfied: beside the rule of plain values, so that the compiler does not take memory for one.
+    (@memory $tr:ident $method:ident $memory:ident) => {
         #[diagnostic::do_not_recommend]
-        impl<$($g)* S: Shape> $tr<$lit> for Tile<$t, S> {
-            type Out = Tile<bool, S>;
-            #[track_caller]
-            fn $method(&self, op: CompareOp, other: &$lit) -> Self::Out {
-                tiles::<$t, S>(op, *self, *other, Loc::caller())
-            }
-        }
-        #[diagnostic::do_not_recommend]
-        impl<$($g)* S: Shape> $tr<Tile<$t, S>> for $lit {
-            type Out = Tile<bool, S>;
-            #[track_caller]
-            fn $method(&self, op: CompareOp, other: &Tile<$t, S>) -> Self::Out {
-                tiles::<$t, S>(op, *self, *other, Loc::caller())
-            }
-        }
-        #[diagnostic::do_not_recommend]
-        impl<$($g)*> $tr<$lit> for Scalar<$t> {
-            type Out = Scalar<bool>;
-            #[track_caller]
-            fn $method(&self, op: CompareOp, other: &$lit) -> Self::Out {
-                scalars::<$t>(op, *self, *other)
-            }
-        }
-        #[diagnostic::do_not_recommend]
-        impl<$($g)*> $tr<Scalar<$t>> for $lit {
-            type Out = Scalar<bool>;
-            #[track_caller]
-            fn $method(&self, op: CompareOp, other: &Scalar<$t>) -> Self::Out {
-                scalars::<$t>(op, *self, *other)
+        impl<T: Element, S: Shape, B: LoadedFirst<$memory<T, S>>> $tr<B, Tile<bool, S>> for $memory<T, S> {
+            fn $method(&self, _op: CompareOp, _other: &B) -> Tile<bool, S> {
+                Tile::wrap(session::dead())
             }
         }
     };
 }
 
-staged!(Equality equality Element);
-staged!(Equality equality [T: Float,] T, f32);
-staged!(Equality equality [] i32, i32);
-staged!(Equality equality [] bool, bool);
-staged!(Order order Number);
-staged!(Order order [T: Float,] T, f32);
-staged!(Order order [] i32, i32);
+staged!(Equality equality Element, Order order Number);
 
-/// `&&` and `||` between conditions, known at build time or in the kernel.
-#[diagnostic::on_unimplemented(
-    message = "`&&` and `||` join conditions, not `{Self}` and `{B}`",
-    label = "expected `bool` or `Scalar<bool>`; masks are joined with `&` and `|`"
-)]
-pub trait Logic<B> {
-    /// `bool` if both are, else `Scalar<bool>`.
-    type Out;
-    #[doc(hidden)]
-    #[track_caller]
-    fn and(self, right: impl FnOnce() -> B) -> Self::Out;
-    #[doc(hidden)]
-    #[track_caller]
-    fn or(self, right: impl FnOnce() -> B) -> Self::Out;
+/// `a && b`: the right side is computed only where the left leaves it open: it may load. A side known
+/// at build time decides there, and nothing of the other is recorded.
+#[doc(hidden)]
+#[track_caller]
+pub fn and<A: When, B: When>(left: Decision<A>, right: impl FnOnce() -> Decision<B>) -> <A::With<B> as When>::Value {
+    <A::With<B>>::value(joined(left, right, false, &Loc::caller()), &Loc::caller())
 }
 
-impl Logic<bool> for bool {
-    type Out = bool;
-    fn and(self, right: impl FnOnce() -> bool) -> bool {
-        self && right()
-    }
-    fn or(self, right: impl FnOnce() -> bool) -> bool {
-        self || right()
-    }
+/// `a || b`, as [`and`].
+#[doc(hidden)]
+#[track_caller]
+pub fn or<A: When, B: When>(left: Decision<A>, right: impl FnOnce() -> Decision<B>) -> <A::With<B> as When>::Value {
+    <A::With<B>>::value(joined(left, right, true, &Loc::caller()), &Loc::caller())
 }
-/// A side known at build time decides there: nothing of the other side is recorded.
-impl Logic<Scalar<bool>> for bool {
-    type Out = Scalar<bool>;
-    #[track_caller]
-    fn and(self, right: impl FnOnce() -> Scalar<bool>) -> Scalar<bool> {
-        if self { right() } else { false.into_scalar() }
+
+/// `left || right()` where `decides` is true, `left && right()` where it is false.
+fn joined<A: When, B: When>(
+    left: Decision<A>,
+    right: impl FnOnce() -> Decision<B>,
+    decides: bool,
+    loc: &Loc,
+) -> Result<Scalar<bool>, bool> {
+    let left = match left.dynamic() {
+        Err(known) if known == decides => return Err(decides),
+        Err(_) => return right().dynamic(),
+        Ok(left) => left,
+    };
+    if !B::DYNAMIC {
+        return if matches!(right().dynamic(), Err(known) if known == decides) { Err(decides) } else { Ok(left) };
     }
-    #[track_caller]
-    fn or(self, right: impl FnOnce() -> Scalar<bool>) -> Scalar<bool> {
-        if self { true.into_scalar() } else { right() }
-    }
-}
-impl Logic<bool> for Scalar<bool> {
-    type Out = Scalar<bool>;
-    #[track_caller]
-    fn and(self, right: impl FnOnce() -> bool) -> Scalar<bool> {
-        if right() { self } else { false.into_scalar() }
-    }
-    #[track_caller]
-    fn or(self, right: impl FnOnce() -> bool) -> Scalar<bool> {
-        if right() { true.into_scalar() } else { self }
-    }
-}
-/// The right side is computed only where the left leaves it open: it may load.
-impl Logic<Scalar<bool>> for Scalar<bool> {
-    type Out = Scalar<bool>;
-    #[track_caller]
-    fn and(self, right: impl FnOnce() -> Scalar<bool>) -> Scalar<bool> {
-        let loc = Loc::caller();
-        super::control::lazily(self, right, || constant(false.into(), loc.clone()), loc.clone())
-    }
-    #[track_caller]
-    fn or(self, right: impl FnOnce() -> Scalar<bool>) -> Scalar<bool> {
-        let loc = Loc::caller();
-        super::control::lazily(self, || constant(true.into(), loc.clone()), right, loc.clone())
-    }
+    let decided = || constant(decides.into(), loc.clone());
+    let open = || right().dynamic().unwrap_or_else(|known| constant(known.into(), loc.clone()));
+    Ok(if decides { lazily(left, decided, open, loc.clone()) } else { lazily(left, open, decided, loc.clone()) })
 }

@@ -8,46 +8,118 @@
 use super::element::Element;
 use super::session::{self, Raw};
 use super::shape::Shape;
-use super::value::{Handle, IntoScalar, Scalar, Tile};
+use super::value::{Handle, IntoScalar, Scalar, Tile, constant};
 use crate::BuildFault;
 use crate::ir::{DType, Loc, OpKind, Region, Type};
+use std::marker::PhantomData;
+
+/// Of control flow: decided while the kernel is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Known;
+
+/// Of control flow: part of the kernel, decided while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Dynamic;
+
+/// Says [`Dynamic`] to [`carried`].
+#[doc(hidden)]
+pub const DYNAMIC: PhantomData<Dynamic> = PhantomData;
+
+/// [`Known`] or [`Dynamic`].
+pub trait When: Copy {
+    #[doc(hidden)]
+    const DYNAMIC: bool;
+    /// The type of such a condition.
+    type Value: Condition;
+    /// When `&&` and `||` of this and another condition are decided.
+    type With<B: When>: When;
+    #[doc(hidden)]
+    fn value(decided: Result<Scalar<bool>, bool>, loc: &Loc) -> Self::Value;
+}
+
+impl When for Known {
+    const DYNAMIC: bool = false;
+    type Value = bool;
+    type With<B: When> = B;
+    fn value(decided: Result<Scalar<bool>, bool>, _loc: &Loc) -> bool {
+        // Of two sides that are known the outcome is.
+        decided.err().unwrap_or_default()
+    }
+}
+impl When for Dynamic {
+    const DYNAMIC: bool = true;
+    type Value = Scalar<bool>;
+    type With<B: When> = Dynamic;
+    fn value(decided: Result<Scalar<bool>, bool>, loc: &Loc) -> Scalar<bool> {
+        decided.unwrap_or_else(|known| constant(known.into(), loc.clone()))
+    }
+}
 
 /// A condition: `bool` at build time, `Scalar<bool>` in the kernel.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a condition",
     label = "expected `bool` or `Scalar<bool>`",
-    note = "a mask decides element by element: use `select(mask, a, b)`"
+    note = "a mask decides element by element: `select(mask, a, b)`; masks are joined with `&` and `|`"
 )]
 pub trait Condition: Copy {
+    /// When it is decided.
+    type When: When;
     #[doc(hidden)]
-    const DYNAMIC: bool;
-    #[doc(hidden)]
-    fn known(self) -> Option<bool>;
-    #[doc(hidden)]
-    fn dynamic(self) -> Option<Raw>;
+    fn decision(self) -> Decision<Self::When>;
 }
 
+#[diagnostic::do_not_recommend]
 impl Condition for bool {
-    const DYNAMIC: bool = false;
-    fn known(self) -> Option<bool> {
-        Some(self)
-    }
-    fn dynamic(self) -> Option<Raw> {
-        None
+    type When = Known;
+    fn decision(self) -> Decision<Known> {
+        Decision { value: Err(self), when: PhantomData }
     }
 }
+#[diagnostic::do_not_recommend]
 impl Condition for Scalar<bool> {
-    const DYNAMIC: bool = true;
-    fn known(self) -> Option<bool> {
-        None
-    }
-    fn dynamic(self) -> Option<Raw> {
-        Some(self.raw())
+    type When = Dynamic;
+    fn decision(self) -> Decision<Dynamic> {
+        Decision { value: Ok(self), when: PhantomData }
     }
 }
 
-/// A variable that may change inside control flow on a condition of type `C`: anything under `bool`,
-/// tiles and scalars (and tuples and arrays of them) under `Scalar<bool>`.
+/// The value of a condition: a scalar of the kernel, or else the known outcome.
+#[doc(hidden)]
+pub struct Decision<W> {
+    value: Result<Scalar<bool>, bool>,
+    when: PhantomData<W>,
+}
+
+impl<W> Decision<W> {
+    pub(super) fn dynamic(self) -> Result<Scalar<bool>, bool> {
+        self.value
+    }
+}
+
+// What follows checks the user's expressions one by one, each at its own place; the tokens of control
+// flow then take what cannot be wrong, so that one mistake is one error.
+
+/// A condition of `if`, `while`, `&&` or `||`.
+#[doc(hidden)]
+pub fn condition<C: Condition>(condition: C) -> Decision<C::When> {
+    condition.decision()
+}
+
+/// A bound or step of a loop.
+#[doc(hidden)]
+#[track_caller]
+pub fn loop_bound(bound: impl IntoScalar<i32>) -> Scalar<i32> {
+    bound.into_scalar()
+}
+
+/// A variable that a region assigns.
+#[doc(hidden)]
+pub fn carried<W, V: Carry<W>>(_when: PhantomData<W>, variable: &mut V) -> &mut dyn Carry<W> {
+    variable
+}
+
+/// A variable that may change inside control flow: anything where it is [`Known`], tiles and
+/// scalars (and tuples and arrays of them) where it is [`Dynamic`].
 #[diagnostic::on_unimplemented(
     message = "a Rust `{Self}` cannot change inside a dynamic `if` or loop",
     label = "only tiles and scalars of the kernel are carried out of a dynamic `if` or loop",
@@ -61,7 +133,7 @@ pub trait Carry<C> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<V> Carry<bool> for V {
+impl<V> Carry<Known> for V {
     fn collect(&self, _into: &mut Vec<Raw>) {}
     fn replace(&mut self, _from: &mut std::vec::IntoIter<Raw>) {}
 }
@@ -69,7 +141,7 @@ impl<V> Carry<bool> for V {
 macro_rules! carry_handle {
     ([$($g:tt)*] $ty:ty) => {
         #[diagnostic::do_not_recommend]
-        impl<$($g)*> Carry<Scalar<bool>> for $ty {
+        impl<$($g)*> Carry<Dynamic> for $ty {
             fn collect(&self, into: &mut Vec<Raw>) {
                 into.push(self.raw());
             }
@@ -88,12 +160,12 @@ carry_handle!([T: Element] Scalar<T>);
 macro_rules! carry_tuple {
     ($($v:ident $n:tt),*) => {
         #[diagnostic::do_not_recommend]
-        impl<$($v: Carry<Scalar<bool>>),*> Carry<Scalar<bool>> for ($($v,)*) {
+        impl<$($v: Carry<Dynamic>),*> Carry<Dynamic> for ($($v,)*) {
             fn collect(&self, _into: &mut Vec<Raw>) {
-                $(<$v as Carry<Scalar<bool>>>::collect(&self.$n, _into);)*
+                $(<$v as Carry<Dynamic>>::collect(&self.$n, _into);)*
             }
             fn replace(&mut self, _from: &mut std::vec::IntoIter<Raw>) {
-                $(<$v as Carry<Scalar<bool>>>::replace(&mut self.$n, _from);)*
+                $(<$v as Carry<Dynamic>>::replace(&mut self.$n, _from);)*
             }
         }
     };
@@ -106,44 +178,33 @@ carry_tuple!(A 0, B 1, C 2);
 carry_tuple!(A 0, B 1, C 2, D 3);
 
 #[diagnostic::do_not_recommend]
-impl<V: Carry<Scalar<bool>>, const N: usize> Carry<Scalar<bool>> for [V; N] {
+impl<V: Carry<Dynamic>, const N: usize> Carry<Dynamic> for [V; N] {
     fn collect(&self, into: &mut Vec<Raw>) {
-        self.iter().for_each(|v| <V as Carry<Scalar<bool>>>::collect(v, into));
+        self.iter().for_each(|v| <V as Carry<Dynamic>>::collect(v, into));
     }
     fn replace(&mut self, from: &mut std::vec::IntoIter<Raw>) {
-        self.iter_mut().for_each(|v| <V as Carry<Scalar<bool>>>::replace(v, from));
+        self.iter_mut().for_each(|v| <V as Carry<Dynamic>>::replace(v, from));
     }
 }
 
-/// The variables that a region assigns, as a list `(&mut a, (&mut b, ()))` that the macro makes.
-pub trait Carries<C> {
-    #[doc(hidden)]
-    fn collect(&self, into: &mut Vec<Raw>);
-    #[doc(hidden)]
-    fn replace(self, from: &mut std::vec::IntoIter<Raw>);
+/// The variables that a region assigns.
+type Carried<'a, 'v, W> = &'a mut [&'v mut dyn Carry<W>];
+
+// By full path: a method call on a reference would find the implementation of `Carry<Known>` for the reference
+// itself, which carries nothing.
+fn collect<W>(variable: &dyn Carry<W>, into: &mut Vec<Raw>) {
+    <dyn Carry<W> as Carry<W>>::collect(variable, into);
 }
 
-impl<C> Carries<C> for () {
-    fn collect(&self, _into: &mut Vec<Raw>) {}
-    fn replace(self, _from: &mut std::vec::IntoIter<Raw>) {}
-}
-#[diagnostic::do_not_recommend]
-impl<C, V: Carry<C>, R: Carries<C>> Carries<C> for (&mut V, R) {
-    fn collect(&self, into: &mut Vec<Raw>) {
-        // By full path: `self.0.collect` would find the implementation for `&mut V` under `bool`, which carries nothing.
-        <V as Carry<C>>::collect(&*self.0, into);
-        self.1.collect(into);
-    }
-    fn replace(self, from: &mut std::vec::IntoIter<Raw>) {
-        <V as Carry<C>>::replace(self.0, from);
-        self.1.replace(from);
-    }
-}
-
-fn collected<C>(carried: &impl Carries<C>) -> Vec<Raw> {
+fn collected<W>(carried: Carried<'_, '_, W>) -> Vec<Raw> {
     let mut raws = vec![];
-    carried.collect(&mut raws);
+    carried.iter().for_each(|v| collect(&**v, &mut raws));
     raws
+}
+
+fn replace<W>(carried: Carried<'_, '_, W>, raws: Vec<Raw>) {
+    let mut raws = raws.into_iter();
+    carried.iter_mut().for_each(|v| <dyn Carry<W> as Carry<W>>::replace(&mut **v, &mut raws));
 }
 
 /// Closes what a token left open when it was dropped before its end.
@@ -174,54 +235,67 @@ impl Drop for Open {
 
 /// An `if` under construction.
 #[doc(hidden)]
-pub struct If<C: Condition> {
-    condition: C,
+pub struct If<W> {
+    condition: Result<Scalar<bool>, bool>,
     before: Vec<Raw>,
     /// Of each finished arm: the region, and what it yields.
     arms: Vec<(Option<Region>, Vec<Raw>)>,
     open: Open,
+    when: PhantomData<W>,
 }
 
-impl<C: Condition> If<C> {
+impl<W> If<W> {
     #[track_caller]
-    pub fn begin(condition: C, carried: impl Carries<C>) -> If<C> {
-        If { condition, before: collected(&carried), arms: vec![], open: Open::new(C::DYNAMIC, Loc::caller()) }
+    pub fn begin(condition: Decision<W>) -> If<W> {
+        let open = Open::new(condition.value.is_ok(), Loc::caller());
+        If { condition: condition.value, before: vec![], arms: vec![], open, when: PhantomData }
+    }
+
+    pub fn when(&self) -> PhantomData<W> {
+        PhantomData
+    }
+
+    /// Notes what the variables are before the arms.
+    pub fn carry(&mut self, carried: Carried<'_, '_, W>) {
+        self.before = collected(carried);
     }
 
     /// Whether this arm is built: `true` names the `then` arm.
     pub fn enter(&mut self, arm: bool) -> bool {
-        let taken = self.condition.known().is_none_or(|known| known == arm);
-        if taken && self.condition.dynamic().is_some() {
+        let taken = self.condition.err().is_none_or(|known| known == arm);
+        if taken && self.condition.is_ok() {
             session::begin_region(&[], &[]);
         }
         taken
     }
 
-    /// Ends an arm with its value; the variables are again what they were before the `if`.
-    pub fn leave<V: Carry<C>>(&mut self, carried: impl Carries<C>, value: V) -> V {
-        if self.condition.dynamic().is_some() {
-            let mut yields = collected(&carried);
-            <V as Carry<C>>::collect(&value, &mut yields);
+    /// Ends an arm; its value comes after the variables, which are again what they were before the `if`.
+    pub fn leave(&mut self, carried: Carried<'_, '_, W>, value: &mut dyn Carry<W>) {
+        if self.condition.is_ok() {
+            let mut yields = collected(carried);
+            collect(value, &mut yields);
             let region = session::end_region(&yields, &self.open.loc);
             self.arms.push((region, yields));
-            carried.replace(&mut self.before.clone().into_iter());
+            replace(carried, self.before.clone());
         }
-        value
     }
 
-    /// Ends the `if`: the variables and the value are what the taken arm left.
-    pub fn end<V: Carry<C>>(mut self, carried: impl Carries<C>, then: Option<V>, otherwise: Option<V>) -> V {
+    /// The value of the arm that was built, or of the first of two.
+    pub fn value<V>(&self, then: Option<V>, otherwise: Option<V>) -> V {
+        then.or(otherwise).expect("one arm was built")
+    }
+
+    /// Ends the `if`: the variables and the value become what the taken arm left.
+    pub fn end(&mut self, carried: Carried<'_, '_, W>, value: &mut dyn Carry<W>) {
         self.open.done = true;
-        let mut value = then.or(otherwise).expect("one arm was built");
-        if let Some(condition) = self.condition.dynamic() {
+        if let Ok(condition) = self.condition {
             let like = self.arms.first().map(|(_, yields)| yields.clone()).unwrap_or_default();
             let regions: Option<Vec<Region>> = self.arms.drain(..).map(|(region, _)| region).collect();
-            let results = session::control(OpKind::If, &[condition], regions, &like, self.open.loc.clone());
-            let mut results = results.into_iter();
-            carried.replace(&mut results);
-            <V as Carry<C>>::replace(&mut value, &mut results);
+            let mut results = session::control(OpKind::If, &[condition.raw()], regions, &like, self.open.loc.clone());
+            let own = results.split_off(self.before.len());
+            replace(carried, results);
+            replace(&mut [value], own);
         }
-        value
     }
 }
 
@@ -248,17 +322,12 @@ pub struct For {
 
 impl For {
     #[track_caller]
-    pub fn begin(
-        from: impl IntoScalar<i32>,
-        to: impl IntoScalar<i32>,
-        by: impl IntoScalar<i32>,
-        carried: impl Carries<Scalar<bool>>,
-    ) -> For {
-        let bounds = [from.into_scalar().raw(), to.into_scalar().raw(), by.into_scalar().raw()];
+    pub fn begin(from: Scalar<i32>, to: Scalar<i32>, by: Scalar<i32>, carried: Carried<'_, '_, Dynamic>) -> For {
+        let bounds = [from.raw(), to.raw(), by.raw()];
         let open = Open::new(true, Loc::caller());
-        let before = collected(&carried);
+        let before = collected(carried);
         let (index, args) = session::begin_region(&[Type::Scalar(DType::I32)], &before);
-        carried.replace(&mut args.into_iter());
+        replace(carried, args);
         For { bounds, before, index: index[0], open }
     }
 
@@ -266,25 +335,24 @@ impl For {
         Scalar::wrap(self.index)
     }
 
-    pub fn end(mut self, carried: impl Carries<Scalar<bool>>) {
+    pub fn end(mut self, carried: Carried<'_, '_, Dynamic>) {
         self.open.done = true;
-        let yields = collected(&carried);
+        let yields = collected(carried);
         let region = session::end_region(&yields, &self.open.loc);
         let operands = [&self.bounds[..], &self.before].concat();
         let regions = region.map(|r| vec![r]);
-        let results = session::control(OpKind::For, &operands, regions, &self.before, self.open.loc.clone());
-        carried.replace(&mut results.into_iter());
+        replace(carried, session::control(OpKind::For, &operands, regions, &self.before, self.open.loc.clone()));
     }
 }
 
-/// A `while` under construction. Which kind it is shows when the test has been built.
+/// A `while` under construction.
 #[doc(hidden)]
-pub struct While<C> {
+pub struct While<W> {
     before: Vec<Raw>,
     test: Option<Region>,
     stage: Stage,
     open: Open,
-    kind: std::marker::PhantomData<C>,
+    when: PhantomData<W>,
 }
 
 #[derive(PartialEq)]
@@ -294,44 +362,49 @@ enum Stage {
     Done,
 }
 
-impl<C: Condition> While<C> {
+impl<W: When> While<W> {
+    /// `_test` is never called: its type says which kind of loop this is before any of it is built.
     #[track_caller]
-    pub fn begin(carried: impl Carries<C>) -> While<C> {
-        let before = collected(&carried);
-        While { before, test: None, stage: Stage::Test, open: Open::new(C::DYNAMIC, Loc::caller()), kind: std::marker::PhantomData }
+    pub fn begin(_test: impl FnOnce() -> Decision<W>) -> While<W> {
+        While { before: vec![], test: None, stage: Stage::Test, open: Open::new(W::DYNAMIC, Loc::caller()), when: PhantomData }
+    }
+
+    pub fn when(&self) -> PhantomData<W> {
+        PhantomData
     }
 
     /// Before the test: of a dynamic loop, opens its region.
-    pub fn test(&mut self, carried: impl Carries<C>) {
-        if C::DYNAMIC && self.stage == Stage::Test {
+    pub fn test(&mut self, carried: Carried<'_, '_, W>) {
+        if W::DYNAMIC && self.stage == Stage::Test {
+            self.before = collected(carried);
             let (_, args) = session::begin_region(&[], &self.before);
-            carried.replace(&mut args.into_iter());
+            replace(carried, args);
         }
     }
 
     /// After the test: whether the body is built (again).
-    pub fn enter(&mut self, condition: C, carried: impl Carries<C>) -> bool {
-        let Some(raw) = condition.dynamic() else { return condition.known() == Some(true) };
-        if self.stage != Stage::Test {
-            return false;
-        }
+    pub fn enter(&mut self, condition: Decision<W>, carried: Carried<'_, '_, W>) -> bool {
+        let raw = match condition.value {
+            Err(known) => return known,
+            Ok(_) if self.stage != Stage::Test => return false,
+            Ok(scalar) => scalar.raw(),
+        };
         self.test = session::end_region(&[raw], &self.open.loc);
         let (_, args) = session::begin_region(&[], &self.before);
-        carried.replace(&mut args.into_iter());
+        replace(carried, args);
         self.stage = Stage::Body;
         true
     }
 
     /// After the body: whether the loop goes round once more while it is built.
-    pub fn again(&mut self, carried: impl Carries<C>) -> bool {
+    pub fn again(&mut self, carried: Carried<'_, '_, W>) -> bool {
         if self.stage == Stage::Test {
             return true;
         }
-        let yields = collected(&carried);
+        let yields = collected(carried);
         let body = session::end_region(&yields, &self.open.loc);
         let regions = self.test.take().zip(body).map(|(test, body)| vec![test, body]);
-        let results = session::control(OpKind::While, &self.before, regions, &self.before, self.open.loc.clone());
-        carried.replace(&mut results.into_iter());
+        replace(carried, session::control(OpKind::While, &self.before, regions, &self.before, self.open.loc.clone()));
         self.stage = Stage::Done;
         false
     }

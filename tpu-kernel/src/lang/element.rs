@@ -11,7 +11,10 @@ pub trait Element: Copy + Default + Send + Sync + Into<Literal> + sealed::Sealed
 }
 
 /// An element type with arithmetic: `f32`, `bf16` or `i32`.
-#[diagnostic::on_unimplemented(message = "`{Self}` has no arithmetic", label = "arithmetic takes `f32`, `bf16` or `i32` elements")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` elements have no arithmetic and no order",
+    label = "this takes elements of `f32`, `bf16` or `i32`"
+)]
 pub trait Number: Element {
     /// What a matrix product of such elements accumulates in: `f32`, or `i32` for `i32`.
     type Acc: Number;
@@ -20,7 +23,7 @@ pub trait Number: Element {
 /// A floating-point element type: `f32` or `bf16`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a floating-point element type",
-    label = "this takes `f32` or `bf16` elements; convert with `.cast()`"
+    label = "this takes `f32` or `bf16` elements: convert with `.cast::<f32>()`; an integer literal has no point"
 )]
 pub trait Float: Number<Acc = f32> {}
 
@@ -40,6 +43,7 @@ macro_rules! elements {
     ($($ty:ty = $dtype:ident),+) => {
         $(
             impl sealed::Sealed for $ty {}
+            #[diagnostic::do_not_recommend]
             impl Element for $ty {
                 const DTYPE: DType = DType::$dtype;
             }
@@ -49,16 +53,23 @@ macro_rules! elements {
 
 elements!(f32 = F32, bf16 = Bf16, i32 = I32, bool = Bool);
 
+#[diagnostic::do_not_recommend]
 impl Number for f32 {
     type Acc = f32;
 }
+#[diagnostic::do_not_recommend]
 impl Number for bf16 {
     type Acc = f32;
 }
+#[diagnostic::do_not_recommend]
 impl Number for i32 {
     type Acc = i32;
 }
+#[diagnostic::do_not_recommend]
 impl Float for f32 {}
+#[diagnostic::do_not_recommend]
 impl Float for bf16 {}
+#[diagnostic::do_not_recommend]
 impl Bits for i32 {}
+#[diagnostic::do_not_recommend]
 impl Bits for bool {}

@@ -27,6 +27,10 @@ macro_rules! memory {
             }
         }
         impl<T, S> Copy for $name<T, S> {}
+        #[diagnostic::do_not_recommend]
+        impl<T, S> super::value::Shaped for $name<T, S> {
+            type Shape = S;
+        }
 
         impl<T: Element, S: Shape> $name<T, S> {
             pub(super) fn wrap(raw: Raw) -> Self {
@@ -94,6 +98,27 @@ impl<T: Element, S: Shape> In<T, S> {
     pub fn load_or(self, fill: impl IntoScalar<T>) -> Tile<T, S> {
         select(self.in_bounds(), self.load(), fill.into_scalar())
     }
+}
+
+/// What may be written to the memory `M`: to an input, nothing.
+#[diagnostic::on_unimplemented(
+    message = "`{M}` is an input: it is read only",
+    label = "write to an operand `o: Out<T, S>`, or to scratch"
+)]
+pub trait Written<M> {}
+
+/// So that writing to an input is an error about inputs.
+#[doc(hidden)]
+impl<T: Element, S: Shape> In<T, S> {
+    pub fn store<R: Written<Self>>(self, _value: R) {}
+
+    pub fn store_at<R: Written<Self>>(self, _corner: impl Corner<S>, _value: R) {}
+
+    pub fn fill<R: Written<Self>>(self, _value: R) {}
+}
+
+impl<T: Element, S: Shape, R: Written<In<T, S>>> std::ops::AddAssign<R> for In<T, S> {
+    fn add_assign(&mut self, _other: R) {}
 }
 
 macro_rules! writable {
@@ -164,12 +189,14 @@ pub trait SameRank<S>: Shape {}
 
 macro_rules! corner {
     ($($d:ident $e:ident $i:ident $n:tt),+) => {
+        #[diagnostic::do_not_recommend]
         impl<$($d: Dim,)+ $($i: IntoScalar<i32>),+> Corner<($($d,)+)> for ($($i,)+) {
             #[track_caller]
             fn starts(self) -> Vec<Raw> {
                 vec![$(self.$n.into_scalar().raw()),+]
             }
         }
+        #[diagnostic::do_not_recommend]
         impl<$($d: Dim,)+ $($e: Dim),+> SameRank<($($d,)+)> for ($($e,)+) {}
     };
 }
@@ -179,7 +206,7 @@ corner!(A B I 0, C D J 1);
 corner!(A B I 0, C D J 1, E F K 2);
 corner!(A B I 0, C D J 1, E F K 2, G H L 3);
 
-/// What a load must precede: the bound that makes `window + tile` an error about memory.
+/// A value that arithmetic takes: never memory. The bound makes `window + tile` an error about memory.
 #[diagnostic::on_unimplemented(
     message = "`{M}` is memory, not a value",
     label = "load it first: `.load()`",
@@ -188,19 +215,39 @@ corner!(A B I 0, C D J 1, E F K 2, G H L 3);
 pub trait LoadedFirst<M> {}
 
 macro_rules! not_a_value {
-    ($($name:ident: $($tr:ident $method:ident),+;)+) => { $($(
-        #[diagnostic::do_not_recommend]
-        impl<T, S, R: LoadedFirst<$name<T, S>>> std::ops::$tr<R> for $name<T, S> {
-            type Output = R;
-            fn $method(self, other: R) -> R {
-                other
+    ($($name:ident)+: $operators:tt) => { $(not_a_value!(@one $name $operators);)+ };
+    (@one $name:ident [$($tr:ident $method:ident),+]) => {
+        $(
+            impl<T: Element, S: Shape, R: LoadedFirst<$name<T, S>>> std::ops::$tr<R> for $name<T, S> {
+                type Output = Tile<T, S>;
+                fn $method(self, _other: R) -> Tile<T, S> {
+                    Tile::wrap(session::dead())
+                }
+            }
+            not_a_value!(@literal f32, $name $tr $method);
+            not_a_value!(@literal i32, $name $tr $method);
+        )+
+        impl<T: Element, S: Shape> std::ops::Neg for $name<T, S>
+        where
+            (): LoadedFirst<$name<T, S>>,
+        {
+            type Output = Tile<T, S>;
+            fn neg(self) -> Tile<T, S> {
+                Tile::wrap(session::dead())
             }
         }
-    )+)+ };
+    };
+    (@literal $literal:ty, $name:ident $tr:ident $method:ident) => {
+        impl<T: Element, S: Shape> std::ops::$tr<$name<T, S>> for $literal
+        where
+            $literal: LoadedFirst<$name<T, S>>,
+        {
+            type Output = Tile<T, S>;
+            fn $method(self, _other: $name<T, S>) -> Tile<T, S> {
+                Tile::wrap(session::dead())
+            }
+        }
+    };
 }
 
-not_a_value!(
-    In: Add add, Sub sub, Mul mul, Div div, Rem rem;
-    Out: Add add, Sub sub, Mul mul, Div div, Rem rem;
-    Vmem: Add add, Sub sub, Mul mul, Div div, Rem rem;
-);
+not_a_value!(In Out Vmem: [Add add, Sub sub, Mul mul, Div div, Rem rem]);

@@ -22,7 +22,7 @@ pub trait Shape: Copy + 'static + BcastShape<Self, J = Self> + BcastShape<(), J 
 /// Shapes that broadcast to `J`: equal, or of equal rank with [`One`] where they differ. `()` stands for a scalar.
 #[diagnostic::on_unimplemented(
     message = "block shapes do not match: `{Self}` against `{B}`",
-    label = "`{Self}` and `{B}` do not broadcast"
+    label = "`{Self}` and `{B}` do not broadcast: dimensions are the same, or one of them is `One`"
 )]
 pub trait BcastShape<B> {
     /// The common shape.
@@ -58,18 +58,24 @@ pub trait HasAxis<A>: Shape {
     message = "a tile of shape `{S}` has no axis `{Self}`",
     label = "name an axis of the tile: `Lanes` (the last), `Sublanes` (the one before), or `Axis::<N>` counted from 0"
 )]
-pub trait AxisOf<S: Shape> {
+pub trait AxisOf<S> {
     /// Its number.
     const AXIS: usize;
+    #[doc(hidden)]
+    fn shape() -> ir::Shape;
 }
 
 #[diagnostic::do_not_recommend]
 impl<A, S: HasAxis<A>> AxisOf<S> for A {
     const AXIS: usize = S::AXIS;
+    fn shape() -> ir::Shape {
+        S::shape()
+    }
 }
 
 macro_rules! shape {
     ($rank:literal: $($d:ident $e:ident),+) => {
+        #[diagnostic::do_not_recommend]
         impl<$($d: Dim),+> Shape for ($($d,)+) {
             const RANK: usize = $rank;
             type Array<X: Copy> = [X; $rank];
@@ -77,9 +83,11 @@ macro_rules! shape {
                 ir::Shape::new(&[$($d::size()),+])
             }
         }
+        #[diagnostic::do_not_recommend]
         impl<$($d: Bcast<$e>, $e),+> BcastShape<($($e,)+)> for ($($d,)+) {
             type J = ($($d::Out,)+);
         }
+        #[diagnostic::do_not_recommend]
         impl<$($d: Dim),+> BcastShape<()> for ($($d,)+) {
             type J = ($($d,)+);
         }
@@ -93,6 +101,7 @@ shape!(4: A X, B Y, C Z, E W);
 
 macro_rules! axis {
     ([$($d:ident),+] $axis:ty = $number:literal => ($($out:ty),+)) => {
+        #[diagnostic::do_not_recommend]
         impl<$($d: Dim),+> HasAxis<$axis> for ($($d,)+) {
             const AXIS: usize = $number;
             type Reduced = ($($out,)+);

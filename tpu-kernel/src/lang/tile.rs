@@ -181,12 +181,13 @@ impl<T: Number> Scalar<T> {
 
 /// The index along an axis of each element: `iota::<(BM, BN)>(Lanes)` counts columns 0, 1, 2, …
 #[track_caller]
-pub fn iota<S: Shape>(axis: impl AxisOf<S>) -> Tile<i32, S> {
-    Tile::wrap(session::emit(OpKind::Iota { shape: S::shape(), axis: number::<S, _>(axis) }, &[], Loc::caller()))
+pub fn iota<S>(axis: impl AxisOf<S>) -> Tile<i32, S> {
+    let (shape, axis) = of(axis);
+    Tile::new(session::emit(OpKind::Iota { shape, axis }, &[], Loc::caller()))
 }
 
-fn number<S: Shape, A: AxisOf<S>>(_axis: A) -> usize {
-    A::AXIS
+fn of<S, A: AxisOf<S>>(_axis: A) -> (crate::ir::Shape, usize) {
+    (A::shape(), A::AXIS)
 }
 
 /// The shape that a mask and two operands broadcast to.

@@ -28,6 +28,11 @@ impl<T, S> Clone for Tile<T, S> {
     }
 }
 impl<T, S> Copy for Tile<T, S> {}
+impl<T, S> Tile<T, S> {
+    pub(super) const fn new(raw: Raw) -> Self {
+        Tile { raw, of: PhantomData }
+    }
+}
 impl<T> Clone for Scalar<T> {
     fn clone(&self) -> Self {
         *self
@@ -91,7 +96,7 @@ impl<T: Element> Handle for Scalar<T> {
 /// What may stand where a scalar of type `T` is expected: a [`Scalar`] or a literal.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a scalar of `{T}`",
-    label = "expected a `Scalar<{T}>` or a literal of that class"
+    label = "expected a `Scalar<{T}>` or a literal of `{T}`"
 )]
 pub trait IntoScalar<T: Element> {
     /// The scalar.
@@ -99,17 +104,20 @@ pub trait IntoScalar<T: Element> {
     fn into_scalar(self) -> Scalar<T>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Element> IntoScalar<T> for Scalar<T> {
     fn into_scalar(self) -> Scalar<T> {
         self
     }
 }
+#[diagnostic::do_not_recommend]
 impl IntoScalar<i32> for i32 {
     #[track_caller]
     fn into_scalar(self) -> Scalar<i32> {
         constant(self.into(), Loc::caller())
     }
 }
+#[diagnostic::do_not_recommend]
 impl IntoScalar<bool> for bool {
     #[track_caller]
     fn into_scalar(self) -> Scalar<bool> {
@@ -117,6 +125,7 @@ impl IntoScalar<bool> for bool {
     }
 }
 /// Rounded to `T`.
+#[diagnostic::do_not_recommend]
 impl<T: Float> IntoScalar<T> for f32 {
     #[track_caller]
     fn into_scalar(self) -> Scalar<T> {
@@ -137,49 +146,83 @@ macro_rules! from_literal {
 }
 from_literal!(f32, half::bf16, i32, bool);
 
-/// What may stand where a tile of `T` is expected: a [`Tile`], a [`Scalar`] or a literal, which broadcast.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a tile or scalar of `{T}`",
-    label = "expected a tile, a scalar or a literal with elements of `{T}`; memory is loaded first: `x.load()`"
-)]
-pub trait Operand<T: Element> {
+/// What has a shape, right or wrong where it stands: a trait of its own, so that a wrong operand is one error.
+pub trait Shaped {
     /// The tile's shape; `()` of a scalar.
     type Shape;
+}
+
+macro_rules! shaped {
+    ($($ty:ty),+) => { $(
+        #[diagnostic::do_not_recommend]
+        impl Shaped for $ty {
+            type Shape = ();
+        }
+    )+ };
+}
+
+shaped!(f32, f64, bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, half::bf16);
+#[diagnostic::do_not_recommend]
+impl<T> Shaped for Scalar<T> {
+    type Shape = ();
+}
+#[diagnostic::do_not_recommend]
+impl<T, S> Shaped for Tile<T, S> {
+    type Shape = S;
+}
+
+/// What may stand where a tile of `T` is expected: a [`Tile`], a [`Scalar`] or a literal, which broadcast.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a value with elements of `{T}`",
+    label = "expected a tile, a scalar or a literal of `{T}`",
+    note = "memory is loaded first, `x.load()`; other elements are converted, `x.cast()`; a float literal has a point, `2.0`"
+)]
+pub trait Operand<T: Element>: Shaped {
+    /// What an operator makes of a scalar and this operand: a scalar, or a tile where this is one.
+    type WithScalar: Handle;
     /// The value, broadcast to the shape `J`.
     #[doc(hidden)]
     fn operand<J: Shape>(self, loc: &Loc) -> Raw;
+    /// The operation `kind` on a scalar and this operand.
+    #[doc(hidden)]
+    fn after_scalar(self, kind: OpKind, left: Scalar<T>, loc: &Loc) -> Self::WithScalar;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Element, S: Shape> Operand<T> for Tile<T, S> {
-    type Shape = S;
+    type WithScalar = Tile<T, S>;
     fn operand<J: Shape>(self, loc: &Loc) -> Raw {
         broadcast::<J>(self.raw, loc)
     }
-}
-impl<T: Element> Operand<T> for Scalar<T> {
-    type Shape = ();
-    fn operand<J: Shape>(self, loc: &Loc) -> Raw {
-        broadcast::<J>(self.raw, loc)
+    fn after_scalar(self, kind: OpKind, left: Scalar<T>, loc: &Loc) -> Self {
+        let left = broadcast::<S>(left.raw, loc);
+        Tile::wrap(session::emit(kind, &[left, self.raw], loc.clone()))
     }
 }
-impl<T: Float> Operand<T> for f32 {
-    type Shape = ();
-    fn operand<J: Shape>(self, loc: &Loc) -> Raw {
-        broadcast::<J>(constant::<T>(float(T::DTYPE, self), loc.clone()).raw, loc)
-    }
+
+macro_rules! scalar_operand {
+    ([$($g:tt)*] $ty:ty, $t:ty, |$value:ident, $loc:ident| $scalar:expr) => {
+        #[diagnostic::do_not_recommend]
+        impl<$($g)*> Operand<$t> for $ty {
+            type WithScalar = Scalar<$t>;
+            fn operand<J: Shape>(self, $loc: &Loc) -> Raw {
+                let $value = self;
+                let scalar: Scalar<$t> = $scalar;
+                broadcast::<J>(scalar.raw, $loc)
+            }
+            fn after_scalar(self, kind: OpKind, left: Scalar<$t>, $loc: &Loc) -> Scalar<$t> {
+                let $value = self;
+                let scalar: Scalar<$t> = $scalar;
+                Scalar::wrap(session::emit(kind, &[left.raw, scalar.raw], $loc.clone()))
+            }
+        }
+    };
 }
-impl Operand<i32> for i32 {
-    type Shape = ();
-    fn operand<J: Shape>(self, loc: &Loc) -> Raw {
-        broadcast::<J>(constant::<i32>(self.into(), loc.clone()).raw, loc)
-    }
-}
-impl Operand<bool> for bool {
-    type Shape = ();
-    fn operand<J: Shape>(self, loc: &Loc) -> Raw {
-        broadcast::<J>(constant::<bool>(self.into(), loc.clone()).raw, loc)
-    }
-}
+
+scalar_operand!([T: Element] Scalar<T>, T, |value, _loc| value);
+scalar_operand!([T: Float] f32, T, |value, loc| constant(float(T::DTYPE, value), loc.clone()));
+scalar_operand!([] i32, i32, |value, loc| constant(value.into(), loc.clone()));
+scalar_operand!([] bool, bool, |value, loc| constant(value.into(), loc.clone()));
 
 /// A constant of the type of the literal, which is `T`.
 pub(super) fn constant<T: Element>(literal: Literal, loc: Loc) -> Scalar<T> {

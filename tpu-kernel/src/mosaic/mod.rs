@@ -18,6 +18,7 @@ mod elementwise;
 mod function;
 mod main;
 mod memory;
+mod product;
 mod shape;
 mod stablehlo;
 

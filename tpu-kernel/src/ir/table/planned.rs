@@ -79,7 +79,7 @@ pub(super) const ROWS: &[Row] = &[
     row(REDUCTION, "dot of narrow elements", ["a, b", "as `dot`", "i32 or f32 tile", "i8 i4 f8, mixed with floats", "Exact products, accumulated in i32 or f32.", "`tpu.matmul`; i8 · i4: extend; v4: through bf16"]),
     row(REDUCTION, "dot with batch", ["a, b of rank 3", "batch, contracted and free dimensions", "tile", "as `dot`", "Products side by side.", "`tpu.matmul` with dimension numbers, one or two batch dimensions"]),
     row(REDUCTION, "dot with accumulator", ["a, b, acc", "as `dot`", "as acc", "as `dot`", "acc + a · b.", "`tpu.matmul`; never with a loop's carry as acc"]),
-    row(REDUCTION, "mxu_push, mxu_acc, mxu_pop", ["tile", "unit, register", "tile", "as `dot`", "The multiplier's own staging registers and accumulators.", "`tpu.matmul_push_rhs`, `tpu.matmul_acc_lhs`, `tpu.matmul_pop`"]),
+    row(REDUCTION, "mxu_push, mxu_acc, mxu_pop", ["tile", "unit, register", "tile", "as `dot`", "The multiplier's own staging registers and accumulators.", "operations of their own, not yet tried against libtpu"]),
 
     row(VIEW, "view", ["memory, starts", "sizes, strides", "memory", "all", "A part of a memory, without a copy; views compose.", "`tpu.memref_slice`; starts provably aligned"]),
     row(VIEW, "view squeezed", ["memory", "dimensions", "memory", "all", "Without dimensions of 1.", "`tpu.memref_squeeze`"]),
@@ -95,9 +95,9 @@ pub(super) const ROWS: &[Row] = &[
     row(ACCESS, "load scalar, store scalar", ["SMEM memory, indices", "", "scalar", "all but bool", "One element of scalar memory.", "`memref.load`, `memref.store`"]),
 
     row(DMA, "dma_start", ["source, target, semaphore", "priority, add", "", "all but bool", "Starts a copy between two memories of one shape; the semaphore counts its bytes.", "`tpu.enqueue_dma`"]),
-    row(DMA, "dma_wait", ["source, target, semaphore", "", "", "all but bool", "Waits for the bytes of such a copy.", "`tpu.wait_dma2`"]),
+    row(DMA, "dma_wait", ["source, target, semaphore", "", "", "all but bool", "Waits for the bytes of such a copy.", "`tpu.wait_dma`"]),
     row(DMA, "remote_dma_start", ["source, target, send and receive semaphore, device", "priority", "", "all but bool", "Starts a copy into the memory of another device.", "`tpu.enqueue_dma` with a device; needs `has_communication` and a device assignment"]),
-    row(DMA, "remote_dma_wait", ["source, target, semaphore", "send or receive", "", "all but bool", "Waits for one end of such a copy.", "`tpu.wait_dma2`"]),
+    row(DMA, "remote_dma_wait", ["source, target, semaphore", "send or receive", "", "all but bool", "Waits for one end of such a copy.", "`tpu.wait_dma`"]),
     row(DMA, "indirect_dma_start", ["source, indices, target, semaphore", "add", "", "all but bool", "Gathers or scatters rows by index.", "SparseCore only"]),
 
     row(SEMAPHORE, "semaphore_signal", ["semaphore, i32", "device and core", "", "", "Adds to a semaphore, here or elsewhere.", "`tpu.sem_signal`; not of DMA semaphores"]),
@@ -124,7 +124,7 @@ pub(super) const ROWS: &[Row] = &[
     row(DEBUG, "trace", ["", "name; region", "any number", "all", "Names a span in the timeline.", "`tpu.trace_start`, `tpu.trace_stop`"]),
     row(DEBUG, "delay", ["i32 scalar", "", "", "i32", "Waits so many cycles.", "`tpu.delay`"]),
 
-    row(SPARSE, "gather load, scatter store", ["memory, indices, mask", "add", "tile", "32 bits", "Elements by index, one a lane.", "`tpu.vector_load_idx`, `tpu.vector_store_idx`"]),
+    row(SPARSE, "gather load, scatter store", ["memory, indices, mask", "add", "tile", "32 bits", "Elements by index, one a lane.", "SparseCore only"]),
     row(SPARSE, "load expanded, store compressed", ["memory, mask", "", "tile", "32 bits", "The elements of the mask's true lanes, side by side in memory.", "SparseCore only"]),
     row(SPARSE, "sort_key_value", ["keys, values", "descending", "two tiles", "32 bits", "Sorted by key.", "`tpu.sort`, SparseCore only"]),
     row(SPARSE, "count_ones, find_first_set", ["mask", "", "i32 tile", "bool", "Of all lanes.", "`tpu.all_reduce`, SparseCore only"]),

@@ -51,7 +51,7 @@ pub const TYPES: &[Entry] = &[
     entry(SPACE, "vmem_shared", Planned, "Memory that the subcores of a SparseCore share.", "`#tpu.memory_space<vmem_shared>`"),
     entry(SPACE, "cmem", Planned, "The second memory of v4.", "`#tpu.memory_space<cmem>`"),
     entry(SPACE, "host", Planned, "The host's memory.", "`#tpu.memory_space<host>`"),
-    entry(SPACE, "acc", Planned, "The accumulators of the matrix unit.", "the operands of `tpu.matmul_acc_lhs`"),
+    entry(SPACE, "acc", Planned, "The accumulators of the matrix unit.", "not yet tried against libtpu"),
 
     entry(VALUE, "f32", Implemented, "A scalar of an element type, on the scalar unit.", "the type itself; bf16 scalars as f32"),
     entry(VALUE, "tile<8x128xf32>", Implemented, "A block of rank 1 to 4, in vector registers.", "`vector<8x128xf32>`"),

@@ -10,6 +10,7 @@ mod lex;
 mod operation;
 mod parse;
 mod print;
+mod size_expr;
 
 pub use parse::{ParseError, parse, parse_named};
 

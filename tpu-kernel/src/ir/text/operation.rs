@@ -19,6 +19,9 @@ enum Form {
 /// The text of a literal.
 struct Digits(String, Position);
 
+/// An argument of a region, with its type where that is written.
+type Argument = (Value, Option<Type>);
+
 /// What stands between an operation's kind and its regions.
 struct Header {
     results: Vec<Value>,
@@ -112,14 +115,14 @@ impl Parser<'_> {
     }
 
     /// `%x`, or `%x: type` where the type is not the one to expect.
-    fn argument(&mut self) -> Result<(Value, Option<Type>)> {
+    fn argument(&mut self) -> Result<Argument> {
         let value = self.value()?;
         let ty = if self.eat(":") { Some(self.ty()?) } else { None };
         Ok((value, ty))
     }
 
     /// Types of region arguments: the given one, or the one expected at that position.
-    fn define_arguments(&mut self, args: &[(Value, Option<Type>)], expected: &[Type], at: Position) -> Result<Vec<Value>> {
+    fn define_arguments(&mut self, args: &[Argument], expected: &[Type], at: Position) -> Result<Vec<Value>> {
         args.iter()
             .enumerate()
             .map(|(i, &(value, ty))| {
@@ -143,8 +146,7 @@ impl Parser<'_> {
     }
 
     /// `carry (%p = %init, …)`, or nothing.
-    #[allow(clippy::type_complexity)]
-    fn carry(&mut self) -> Result<(Vec<(Value, Option<Type>)>, Vec<Value>)> {
+    fn carry(&mut self) -> Result<(Vec<Argument>, Vec<Value>)> {
         if !self.eat_word("carry") {
             return Ok((vec![], vec![]));
         }

@@ -7,8 +7,8 @@
 use super::lex;
 use super::lex::{Lexer, Position, Token};
 use crate::ir::{
-    BlockDim, DType, GridDim, Kernel, Loc, MAX_DEPTH, Param, ParamKind, Region, Semantics, Shape, SizeExpr, SizeId, Space, Type,
-    Value, Window,
+    BlockDim, DType, GridDim, Kernel, Loc, MAX_DEPTH, Param, ParamKind, Region, Semantics, Shape, SizeId, Space, Type, Value,
+    Window,
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -55,7 +55,7 @@ pub(super) struct Parser<'a> {
     text_file: Option<&'a str>,
     /// The file of places that give only line and column.
     kernel_file: Cow<'static, str>,
-    size_ids: HashMap<String, SizeId>,
+    pub(super) size_ids: HashMap<String, SizeId>,
     names: HashMap<String, Value>,
     /// Names of the arguments of the index map that is being read.
     map_names: HashMap<String, Value>,
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A name: a word, or a quoted string.
-    fn name(&mut self) -> Result<String> {
+    pub(super) fn name(&mut self) -> Result<String> {
         match self.token {
             Token::Word(_) | Token::Text(_) => match self.advance() {
                 Token::Word(word) => Ok(word.to_string()),
@@ -314,70 +314,6 @@ impl<'a> Parser<'a> {
         let column = self.number("a column")?;
         self.expect(")")?;
         Ok(Loc { file, line, column })
-    }
-
-    /// A named size, or `?n` for one that the kernel does not name.
-    pub(super) fn size(&mut self) -> Result<SizeId> {
-        if self.eat("?") {
-            return self.number("the number of a size").map(SizeId);
-        }
-        let at = self.at;
-        let name = self.name()?;
-        self.size_ids.get(&name).copied().ok_or_else(|| error(at, format!("the kernel has no size named {}", lex::quote(&name))))
-    }
-
-    fn size_expr(&mut self) -> Result<SizeExpr> {
-        self.nested(|p| p.sum()).map(|(expr, _)| expr)
-    }
-
-    /// A chain of sums with its depth as a tree: a chain leans to the left, so its length counts too.
-    fn sum(&mut self) -> Result<(SizeExpr, usize)> {
-        let (mut expr, mut depth) = self.product()?;
-        while let Token::Punct(sign @ ("+" | "-")) = self.token {
-            self.advance();
-            let (right, other) = self.product()?;
-            depth = self.deeper(depth.max(other))?;
-            expr = if sign == "+" { expr + right } else { expr - right };
-        }
-        Ok((expr, depth))
-    }
-
-    fn product(&mut self) -> Result<(SizeExpr, usize)> {
-        let (mut expr, mut depth) = self.nested(|p| p.atom())?;
-        while self.eat("*") {
-            let (right, other) = self.nested(|p| p.atom())?;
-            depth = self.deeper(depth.max(other))?;
-            expr = expr * right;
-        }
-        Ok((expr, depth))
-    }
-
-    fn deeper(&self, depth: usize) -> Result<usize> {
-        if depth < MAX_DEPTH { Ok(depth + 1) } else { self.fail(format!("a size expression deeper than {MAX_DEPTH} levels")) }
-    }
-
-    fn atom(&mut self) -> Result<(SizeExpr, usize)> {
-        if self.eat("(") {
-            let inner = self.sum()?;
-            self.expect(")")?;
-            return Ok(inner);
-        }
-        if self.eat_word("ceildiv") {
-            self.expect("(")?;
-            let (a, left) = self.sum()?;
-            self.expect(",")?;
-            let (b, right) = self.sum()?;
-            self.expect(")")?;
-            return Ok((a / b, self.deeper(left.max(right))?));
-        }
-        let negative = self.eat("-");
-        if negative || matches!(self.token, Token::Number(_)) {
-            let at = self.at;
-            let magnitude: i128 = i128::from(self.number::<u64>("a whole number")?);
-            let number = i64::try_from(if negative { -magnitude } else { magnitude });
-            return number.map(|n| (n.into(), 0)).map_err(|_| error(at, "this number does not fit 64 bits".into()));
-        }
-        self.size().map(|id| (id.into(), 0))
     }
 
     fn kernel(mut self) -> Result<Kernel> {

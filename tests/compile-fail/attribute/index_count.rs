@@ -1,0 +1,13 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: n / B))]
+fn broken<B: Dim>(
+    #[block([m, n] at (i))] x: In<f32, (B, B)>,
+    #[block([n] at (i))] o: Out<f32, (B,)>,
+) {
+    o.store(x.load());
+}
+
+fn main() {
+    let _ = broken();
+}

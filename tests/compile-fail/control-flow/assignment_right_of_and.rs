@@ -1,0 +1,21 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: n / B))]
+fn steps<B: Dim>(
+    #[block([n] at (i))] x: In<f32, (B,)>,
+    #[block([n] at (i))] o: Out<f32, (B,)>,
+    count: Scalar<i32>,
+    flag: Scalar<bool>,
+) {
+    let mut c = count;
+    if flag && {
+        c += 1;
+        c > 3
+    } {
+        o.store(x.load() * c.cast::<f32>());
+    }
+}
+
+fn main() {
+    let _ = steps();
+}

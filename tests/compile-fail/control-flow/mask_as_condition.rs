@@ -1,0 +1,17 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: n / B))]
+fn steps<B: Dim>(
+    #[block([n] at (i))] x: In<f32, (B,)>,
+    #[block([n] at (i))] o: Out<f32, (B,)>,
+    count: Scalar<i32>,
+    flag: Scalar<bool>,
+) {
+    if x.load() < 0.0 {
+        o.store(x.load());
+    }
+}
+
+fn main() {
+    let _ = steps();
+}

@@ -1,0 +1,16 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: n / B))]
+fn steps<B: Dim>(
+    #[block([n] at (i))] x: In<f32, (B,)>,
+    #[block([n] at (i))] o: Out<f32, (B,)>,
+    count: Scalar<i32>,
+    flag: Scalar<bool>,
+) {
+    let t = x.load();
+    o.store(select(t > 0.0 && t < 1.0, t, 0.0));
+}
+
+fn main() {
+    let _ = steps();
+}

@@ -1,0 +1,18 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: n / B))]
+fn steps<B: Dim>(
+    #[block([n] at (i))] x: In<f32, (B,)>,
+    #[block([n] at (i))] o: Out<f32, (B,)>,
+    count: Scalar<i32>,
+    flag: Scalar<bool>,
+) {
+    match count {
+        0 => o.store(x.load()),
+        _ => o.store(x.load() * 2.0),
+    }
+}
+
+fn main() {
+    let _ = steps();
+}

@@ -1,0 +1,18 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: n / B))]
+fn steps<B: Dim>(
+    #[block([n] at (i))] x: In<f32, (B,)>,
+    #[block([n] at (i))] o: Out<f32, (B,)>,
+    count: Scalar<i32>,
+    flag: Scalar<bool>,
+) {
+    let mut t = x.load();
+    println!("{t:?}");
+    t += 1.0;
+    o.store(t);
+}
+
+fn main() {
+    let _ = steps();
+}

@@ -1,0 +1,14 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: n / B))]
+fn vector<B: Dim>(
+    #[block([n] at (i))] x: In<f32, (B,)>,
+    #[block([n] at (i))] y: In<f32, (B,)>,
+    #[block([n] at (i))] o: Out<f32, (B,)>,
+) {
+    o.store(i.cast::<f32>() * x);
+}
+
+fn main() {
+    let _ = vector();
+}

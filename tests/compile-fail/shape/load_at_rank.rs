@@ -1,0 +1,17 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: m / BM, j: n / BN))]
+fn matrix<BM: Dim, BN: Dim>(
+    #[block([m, n] at (i, j))] x: In<f32, (BM, BN)>,
+    #[block([n, m] at (j, i))] w: In<f32, (BN, BM)>,
+    #[block([m, n] at (i, j))] o: Out<f32, (BM, BN)>,
+    #[scratch] mut acc: Vmem<f32, (BM, BN)>,
+) {
+    let part = x.load_at::<(BN,)>((0, 0));
+    o.store(part.reshape::<(One, BN)>());
+    acc.fill(0.0);
+}
+
+fn main() {
+    let _ = matrix();
+}

@@ -1,0 +1,14 @@
+use tpu_kernel::prelude::*;
+
+struct Kernels;
+
+impl Kernels {
+    #[tpu_kernel(grid(i: n / B))]
+    fn broken<B: Dim>(&self, #[block([n] at (i))] o: Out<f32, (B,)>) {
+        o.fill(0.0);
+    }
+}
+
+fn main() {
+    let _ = Kernels;
+}
