@@ -77,7 +77,9 @@ fn messages_name_nothing_internal() {
         let said = text.lines().filter(|line| !line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
         let said: Vec<&str> = said.map(|line| line.trim_start_matches([' ', '|', '_', '^', '-', '/'])).collect();
         for name in INTERNAL {
-            wrong.extend(said.iter().filter(|line| line.contains(name)).map(|line| format!("{}: `{name}` in {line}", path.display())));
+            wrong.extend(
+                said.iter().filter(|line| line.contains(name)).map(|line| format!("{}: `{name}` in {line}", path.display())),
+            );
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -77,6 +77,18 @@ fn large<BM: Dim, S: Dim>(
     o.store(x.load().cast::<bf16>() + row.load());
 }
 
+const FREE: u32 = line!() + 1;
+#[tpu_kernel(grid(i: n, j: n, k: n))]
+fn free(#[block([2 * n] at (0))] x: In<i32, (D<8>,)>, #[block([n] at (0))] o: Out<i32, (D<8>,)>) {
+    o.store(x.load());
+}
+
+#[tpu_kernel(grid(i: n, j: n, k: n))]
+fn endless(#[block([n] at (0))] o: Out<i32, (D<8>,)>, #[block([m, m, m] at (0, 0, 0))] p: Out<i32, (One, One, One)>) {
+    o.fill(0);
+    p.fill(0);
+}
+
 /// The place is that line of this file, in the column of `token` there.
 #[track_caller]
 fn at(loc: &Loc, line: u32, token: &str) {
@@ -260,8 +272,8 @@ fn l008_block_index() {
             }
             other => panic!("{other}"),
         }
-        at(error.loc().unwrap(), ELEMENTS + 2, "x: In");
-        shows(error, "L008", Some(ELEMENTS + 2), Some("an index map returns block indices, not elements: divide by 1024"));
+        at(error.loc().unwrap(), ELEMENTS + 1, "x: In");
+        shows(error, "L008", Some(ELEMENTS + 1), Some("an index map returns block indices, not elements: divide by 1024"));
     });
 }
 
@@ -358,6 +370,30 @@ fn l012_block_shape() {
         let want: Vec<f32> = (0..6000).map(|at| (at * (at % 300)) as f32 * 0.5).collect();
         assert_eq!(o.to_vec::<f32>().unwrap(), want);
     }
+}
+
+#[test]
+fn l015_a_size_that_the_launch_sets() {
+    untouched(|device| {
+        let error = refused(free().n(5).launch(device, &made(device, &[11], |at| at as i32)));
+        assert_eq!(error.to_string(), "size `2 * n` is set to 10 on the launch, but it is 11 in operand `x`");
+        at(error.loc().unwrap(), FREE + 1, "x: In");
+        shows(error, "L015", Some(FREE + 1), Some("the inputs"));
+    });
+}
+
+#[test]
+fn l016_too_large() {
+    untouched(|device| {
+        const MAX: usize = i32::MAX as usize;
+        let error = refused(endless().n(MAX).m(1).launch(device));
+        assert!(error.to_string().ends_with("has more steps than the host can count"), "{error}");
+        shows(error, "L016", None, None);
+        let error = refused(endless().n(1).m(MAX).launch(device));
+        assert!(error.to_string().contains("operand `p`") && error.to_string().contains("more bytes"), "{error}");
+        let error = refused(endless().n(1 << 31).m(1).launch(device));
+        assert_eq!(error.to_string(), "size `n` is 2147483648: it must lie between 0 and 2147483647");
+    });
 }
 
 #[test]
