@@ -45,7 +45,7 @@ fn elements<B: Dim>(#[block([n] at (i * B))] x: In<f32, (B,)>, #[block([n] at (i
 
 const EXPRESSIONS: u32 = line!() + 1;
 #[tpu_kernel(
-    grid(i: (n - 10) / 128)
+    grid(i: n - 10)
 )]
 fn expressions(
     #[block([n] at (0))] x: In<f32, (D<128>,)>,
@@ -75,6 +75,18 @@ fn large<BM: Dim, S: Dim>(
 ) {
     kept.fill(0);
     o.store(x.load().cast::<bf16>() + row.load());
+}
+
+const FREE: u32 = line!() + 1;
+#[tpu_kernel(grid(i: n, j: n, k: n))]
+fn free(#[block([2 * n] at (0))] x: In<i32, (D<8>,)>, #[block([n] at (0))] o: Out<i32, (D<8>,)>) {
+    o.store(x.load());
+}
+
+#[tpu_kernel(grid(i: n, j: n, k: n))]
+fn endless(#[block([n] at (0))] o: Out<i32, (D<8>,)>, #[block([m, m, m] at (0, 0, 0))] p: Out<i32, (One, One, One)>) {
+    o.fill(0);
+    p.fill(0);
 }
 
 /// The place is that line of this file, in the column of `token` there.
@@ -260,8 +272,8 @@ fn l008_block_index() {
             }
             other => panic!("{other}"),
         }
-        at(error.loc().unwrap(), ELEMENTS + 2, "x: In");
-        shows(error, "L008", Some(ELEMENTS + 2), Some("an index map returns block indices, not elements: divide by 1024"));
+        at(error.loc().unwrap(), ELEMENTS + 1, "x: In");
+        shows(error, "L008", Some(ELEMENTS + 1), Some("an index map returns block indices, not elements: divide by 1024"));
     });
 }
 
@@ -295,7 +307,8 @@ fn l010_size_range() {
         at(error.loc().unwrap(), EXPRESSIONS + 6, "o: Out");
         shows(error, "L010", Some(EXPRESSIONS + 6), None);
         let error = refused(expressions().launch(device, &f32s(device, &[9]), &f32s(device, &[19])));
-        assert!(matches!(&error, LaunchError::SizeRange { .. }), "a grid of fewer than no steps: {error}");
+        assert_eq!(error.to_string(), "grid dimension `i` (n - 10) is -1: it must lie between 0 and 2147483647");
+        at(error.loc().unwrap(), EXPRESSIONS + 1, "i: n");
     });
 }
 
@@ -304,18 +317,17 @@ fn l011_vmem() {
     untouched(|device| {
         let x = f32s(device, &[1000, 128]);
         let row = made(device, &[1, 128], |_| bf16::ONE);
-        // Two buffers of 4 MiB · 4 and two of half of it.
-        let error = refused(large().bm(16384).s(8).allow(Allow::BlockShape).launch(device, &x, &row));
-        let (windows, limit) = (2 * (16384 * 128 * 4 + 16384 * 128 * 2), Chip::V5E.scoped_vmem_bytes);
+        let error = refused(large().bm(32768).s(8).allow(Allow::BlockShape).launch(device, &x, &row));
+        let (windows, limit) = (32768 * 128 * (4 + 2) + 2 * 128 * 2, Chip::V5E.scoped_vmem_bytes);
         match &error {
             LaunchError::Vmem { chip, need, limit: l, table } => {
                 // One step, so that every window has one buffer; the row is padded to a tile of two.
                 assert_eq!((chip.as_str(), *l), ("v5e", limit));
-                assert_eq!(*need, windows / 2 + 2 * 128 * 2, "{table}");
+                assert_eq!(*need, windows, "{table}");
                 for (name, block, bytes) in [
-                    ("x", "16384x128xf32", "8388608"),
+                    ("x", "32768x128xf32", "16777216"),
                     ("row", "1x128xbf16", "512"),
-                    ("o", "16384x128xbf16", "4194304"),
+                    ("o", "32768x128xbf16", "8388608"),
                     ("kept", "8x128xi32", "4096"),
                 ] {
                     let line = table.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();
@@ -358,6 +370,30 @@ fn l012_block_shape() {
         let want: Vec<f32> = (0..6000).map(|at| (at * (at % 300)) as f32 * 0.5).collect();
         assert_eq!(o.to_vec::<f32>().unwrap(), want);
     }
+}
+
+#[test]
+fn l015_a_size_that_the_launch_sets() {
+    untouched(|device| {
+        let error = refused(free().n(5).launch(device, &made(device, &[11], |at| at as i32)));
+        assert_eq!(error.to_string(), "size `2 * n` is set to 10 on the launch, but it is 11 in operand `x`");
+        at(error.loc().unwrap(), FREE + 1, "x: In");
+        shows(error, "L015", Some(FREE + 1), Some("the inputs"));
+    });
+}
+
+#[test]
+fn l016_too_large() {
+    untouched(|device| {
+        const MAX: usize = i32::MAX as usize;
+        let error = refused(endless().n(MAX).m(1).launch(device));
+        assert!(error.to_string().ends_with("has more steps than the host can count"), "{error}");
+        shows(error, "L016", None, None);
+        let error = refused(endless().n(1).m(MAX).launch(device));
+        assert!(error.to_string().contains("operand `p`") && error.to_string().contains("more bytes"), "{error}");
+        let error = refused(endless().n(1 << 31).m(1).launch(device));
+        assert_eq!(error.to_string(), "size `n` is 2147483648: it must lie between 0 and 2147483647");
+    });
 }
 
 #[test]

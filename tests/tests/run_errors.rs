@@ -61,7 +61,7 @@ fn r001_slices_that_leave_the_block() {
         ((0, 0, 3), ("kept", 0, 2, 3, 4, 2)),
         ((-1, 0, 3), ("kept", 0, -1, 3, 4, 0)),
     ];
-    let lines = [PART + 13, PART + 17, PART + 20, PART + 24];
+    let lines = [PART + 12, PART + 16, PART + 19, PART + 23];
     for device in devices() {
         for ((row, column, which), (operand, axis, start, size, extent, step)) in cases {
             let live = device.stats().live_bytes;

@@ -4,7 +4,7 @@
 //! implements [`Target`] and decides where arrays live, what is cached and what executes.
 
 use crate::Error;
-use crate::ir::{DType, Kernel, Literal, Precision};
+use crate::ir::{DType, Kernel, Literal, Loc, Precision};
 
 /// What a user chose for one launch of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -41,9 +41,28 @@ pub trait Launchable: Send + Sync {
     /// What the user chose.
     fn config(&self) -> &Config;
 
+    /// What a launch takes, in order: inputs and scalars. A runtime checks arguments against it before it
+    /// builds the kernel; `None` where only the built kernel knows.
+    fn arguments(&self) -> Option<&'static [Argument]> {
+        None
+    }
+
     /// Builds the kernel for input arrays of these element types. Depends on nothing but the
     /// configuration (without its sizes) and the types: a runtime may keep the result under that key.
     fn stage(&self, inputs: &[DType]) -> Result<Kernel, Error>;
+}
+
+/// An input or scalar of a kernel, as it is declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is a scalar; else an array.
+    pub scalar: bool,
+    /// Its element type, where it is not a type parameter.
+    pub dtype: Option<DType>,
+    /// Where it is declared.
+    pub loc: Loc,
 }
 
 /// An argument of a launch: inputs and scalars in the order of the kernel's parameters.
