@@ -141,6 +141,14 @@ unsafe fn product<A: Part, B: Part>(
     b_part: B,
     accumulate: bool,
 ) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512bf16")
+        && std::arch::is_x86_feature_detected!("avx512bw")
+        && std::arch::is_x86_feature_detected!("avx512vl")
+    {
+        // SAFETY: the features are there; the rest by this function's contract.
+        return unsafe { crate::bf16_avx512::product(dst, a, a_part, b, b_part, accumulate) };
+    }
     // SAFETY: by this function's contract.
     unsafe { widened(dst, a, a_part, b, b_part, accumulate) }
 }
