@@ -49,6 +49,9 @@ pub(super) struct Stream {
     pub steps: Vec<Step>,
 }
 
+/// The inside of a loop: takes the index and the carried values, gives the next ones.
+type Inside<'a, L> = dyn FnMut(&mut L, Value, &[Value]) -> Vec<Value> + 'a;
+
 /// A nest being emitted.
 pub(super) struct Loops<'a, 'f, 'k> {
     pub code: &'a mut Code<'f>,
@@ -177,12 +180,7 @@ fn merge(loops: &mut Vec<Loop>, fixed: u8, accesses: &[[Stride; crate::ir::MAX_R
 
 impl Loops<'_, '_, '_> {
     /// A loop from `from` in steps of `by`, at least once; the body takes index and carried values, and gives the next ones.
-    pub(super) fn counted(
-        &mut self,
-        [from, to, by]: [usize; 3],
-        carried: &[Value],
-        body: &mut dyn FnMut(&mut Self, Value, &[Value]) -> Vec<Value>,
-    ) -> Vec<Value> {
+    pub(super) fn counted(&mut self, [from, to, by]: [usize; 3], carried: &[Value], body: &mut Inside<'_, Self>) -> Vec<Value> {
         let first = self.code.b.ins().iconst(types::I64, from as i64);
         if from + by >= to {
             return body(self, first, carried);
@@ -214,7 +212,7 @@ impl Loops<'_, '_, '_> {
         let before = self.pointers.clone();
         self.indices[at] = index;
         let mut offsets: Vec<(i64, Value)> = vec![];
-        for stream in 0..self.streams.len() {
+        for (stream, &pointer) in before.iter().enumerate() {
             let step = self.streams[stream].steps[at];
             let offset = match step {
                 Step::Fixed(0) => continue,
@@ -228,7 +226,7 @@ impl Loops<'_, '_, '_> {
                 },
                 Step::Dynamic(_) => self.code.times(index, step),
             };
-            self.pointers[stream] = self.code.b.ins().iadd(before[stream], offset);
+            self.pointers[stream] = self.code.b.ins().iadd(pointer, offset);
         }
         self.evaluate(at + 1);
         before
