@@ -23,8 +23,8 @@ module {
     ]
   } {
     %cst_0 = arith.constant 0 : i32
-    %cst_1 = arith.constant dense<0xFF800000> : vector<64x1xf32>
     %c0 = arith.constant 0 : index
+    %cst_2 = arith.constant dense<0xFF800000> : vector<64x1xf32>
     %cst_3 = arith.constant dense<0.0> : vector<64x1xf32>
     %cst_4 = arith.constant dense<0.0> : vector<64x32xf32>
     %cst_5 = arith.constant 64 : i32
@@ -39,7 +39,7 @@ module {
     %cst_14 = arith.constant 1 : i32
     %0 = arith.cmpi eq, %j, %cst_0 : i32 loc("attention.rs":14:5)
     scf.if %0 {
-      vector.store %cst_1, %max[%c0, %c0] : memref<64x1xf32, #tpu.memory_space<vmem>>, vector<64x1xf32> loc("attention.rs":18:5)
+      vector.store %cst_2, %max[%c0, %c0] : memref<64x1xf32, #tpu.memory_space<vmem>>, vector<64x1xf32> loc("attention.rs":18:5)
       vector.store %cst_3, %sum[%c0, %c0] : memref<64x1xf32, #tpu.memory_space<vmem>>, vector<64x1xf32> loc("attention.rs":22:5)
       vector.store %cst_4, %acc[%c0, %c0] : memref<64x32xf32, #tpu.memory_space<vmem>>, vector<64x32xf32> loc("attention.rs":26:5)
     } loc("attention.rs":27:5)

@@ -19,8 +19,8 @@ module {
     ]
   } {
     %cst_0 = arith.constant 0 : i32
-    %cst_1 = arith.constant dense<0.0> : vector<128x128xf32>
     %c0 = arith.constant 0 : index
+    %cst_2 = arith.constant dense<0.0> : vector<128x128xf32>
     %cst_3 = arith.constant 128 : i32
     %cst_4 = arith.constant dense<500> : vector<128x128xi32>
     %cst_5 = arith.constant dense<0.0> : vector<128x128xbf16>
@@ -28,7 +28,7 @@ module {
     %cst_7 = arith.constant 1 : i32
     %0 = arith.cmpi eq, %kk, %cst_0 : i32 loc("matmul.rs":11:5)
     scf.if %0 {
-      vector.store %cst_1, %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("matmul.rs":15:5)
+      vector.store %cst_2, %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("matmul.rs":15:5)
     } loc("matmul.rs":16:5)
     %1 = arith.muli %kk, %cst_3 : i32 loc("matmul.rs":19:5)
     %2 = vector.load %x[%c0, %c0] : memref<128x128xbf16, #tpu.memory_space<vmem>>, vector<128x128xbf16> loc("matmul.rs":21:5)
@@ -43,7 +43,7 @@ module {
     %11 = arith.addi %9, %10 : vector<128x128xi32> loc("matmul.rs":35:5)
     %12 = arith.cmpi slt, %11, %cst_4 : vector<128x128xi32> loc("matmul.rs":38:5)
     %13 = arith.select %12, %3, %cst_5 : vector<128x128xi1>, vector<128x128xbf16> loc("matmul.rs":41:5)
-    %14 = tpu.matmul %8, %13, %cst_1 {dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, transpose_lhs_hint = false} : vector<128x128xbf16>, vector<128x128xbf16>, vector<128x128xf32> -> vector<128x128xf32> loc("matmul.rs":42:5)
+    %14 = tpu.matmul %8, %13, %cst_2 {dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, transpose_lhs_hint = false} : vector<128x128xbf16>, vector<128x128xbf16>, vector<128x128xf32> -> vector<128x128xf32> loc("matmul.rs":42:5)
     %15 = vector.load %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("matmul.rs":44:5)
     %16 = arith.addf %15, %14 : vector<128x128xf32> loc("matmul.rs":45:5)
     vector.store %16, %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("matmul.rs":47:5)

@@ -307,16 +307,19 @@ fn control(cases: &mut Vec<Case>) {
         for shape in [&[16, 128][..], &[128, 1], &[7, 100], &[256]] {
             let at = (dtype, shape);
             let text = Shape::new(shape);
-            cases.push(tiles(format!("if {dtype} {text}"), &[at, at], at, |w, x| {
-                let ty = w.ty(x[0]);
-                let (id, zero) = (w.op(OpKind::ProgramId(0), &[]), w.constant(0));
-                let condition = w.op(OpKind::Compare(CompareOp::Gt), &[id, zero]);
-                let regions = [x[0], x[1]].map(|v| {
-                    w.open(&[]);
-                    w.close(&[v])
-                });
-                w.control(OpKind::If, &[condition], regions.to_vec(), &[ty])[0]
-            }));
+            let mut single = Single::new(&[at, at]);
+            let condition = single.writer.scalar("c", DType::Bool);
+            let o = single.out(dtype, shape);
+            let w = &mut single.writer;
+            let branches = [0, 1].map(|at| w.load(single.ins[at]));
+            let ty = w.ty(branches[0]);
+            let regions = branches.map(|v| {
+                w.open(&[]);
+                w.close(&[v])
+            });
+            let chosen = w.control(OpKind::If, &[condition], regions.to_vec(), &[ty])[0];
+            w.store(o, chosen);
+            cases.push(single.case(format!("if {dtype} {text}")));
             cases.push(tiles(format!("for {dtype} {text}"), &[at, at], at, |w, x| swap_loop(w, OpKind::For, x)));
             cases.push(tiles(format!("while {dtype} {text}"), &[at, at], at, |w, x| swap_loop(w, OpKind::While, x)));
         }

@@ -201,7 +201,8 @@ fn high_precision_keeps_infinities() {
 /// Each function over 262,000 f32 of all magnitudes, in blocks that do not divide them.
 #[test]
 fn functions_have_the_same_bits_everywhere() {
-    let functions: [(&str, fn(f32) -> f32); 3] =
+    type Function = fn(f32) -> f32;
+    let functions: [(&str, Function); 3] =
         [("exp", |x| exp(&mut Scalar, x)), ("tanh", |x| tanh(&mut Scalar, x)), ("rsqrt", |x| rsqrt(&mut Scalar, x))];
     let arguments: Vec<f32> = (0..=u32::MAX).step_by(16411).map(f32::from_bits).collect();
     let n = arguments.len();

@@ -162,7 +162,7 @@ impl Generator {
             _ => {
                 let at = self.rng.below(dims.len());
                 let factor = self.rng.pick(&[2, 3, 4, 5, 8]);
-                if dims[at] % factor == 0 {
+                if dims[at].is_multiple_of(factor) {
                     dims[at] /= factor;
                     if dims.len() < 4 { dims.insert(at + self.rng.below(2), factor) } else { dims[at] *= factor }
                 }

@@ -1,16 +1,22 @@
 //! Branches and loops.
 //!
 //! Rules: masks cannot be carried or yielded, so they cross as i32 and are compared again inside.
+//! Vectors cross as one row: libtpu lays a vector out by what made it, and the sides of a branch must
+//! agree. A branch that only chooses is a selection, and a loop that does nothing is left out: libtpu
+//! fails on both once it has emptied them. It also fails on a loop from a negative constant, which
+//! counts from zero instead.
 
 use super::Unsupported;
 use super::function::{Function, refuse, spelled};
-use crate::ir::{DType, Op, Region, Type, Value};
+use crate::ir::{DType, Literal, Op, OpKind, Region, Shape, Type, Value};
 
 /// The type under which a value crosses the border of a region.
 fn carried(ty: Type) -> Type {
-    match ty {
-        Type::Tile(DType::Bool, _) => ty.with_dtype(DType::I32),
-        ty => ty,
+    let Type::Tile(dtype, shape) = ty else { return ty };
+    let dtype = if dtype == DType::Bool { DType::I32 } else { dtype };
+    match shape.dims() {
+        &[n] => Type::Tile(dtype, Shape::new(&[1, n])),
+        _ => Type::Tile(dtype, shape),
     }
 }
 
@@ -25,14 +31,23 @@ impl Function<'_> {
 
     /// A value as it crosses out.
     fn outward(&mut self, value: Value) -> String {
-        let (name, ty) = (self.name(value), self.ty(value));
-        if carried(ty) == ty { name } else { self.mask_to_i32(&name, ty) }
+        let (mut name, mut ty) = (self.name(value), self.ty(value));
+        let crossing = carried(ty);
+        if ty.dtype() != crossing.dtype() {
+            name = self.mask_to_i32(&name, ty);
+            ty = ty.with_dtype(crossing.dtype());
+        }
+        self.shape_cast(&name, ty, crossing.shape())
     }
 
     /// Binds a value that crosses in under a name.
     fn inward(&mut self, value: Value, name: String) {
         let ty = self.ty(value);
-        let name = if carried(ty) == ty { name } else { self.i32_to_mask(&name, ty) };
+        let crossing = carried(ty);
+        let mut name = self.shape_cast(&name, crossing, ty.shape());
+        if ty.dtype() != crossing.dtype() {
+            name = self.i32_to_mask(&name, ty);
+        }
         self.define(value, name);
     }
 
@@ -58,38 +73,51 @@ impl Function<'_> {
         }
     }
 
-    fn body(&mut self, region: &Region, args: &[(Value, String)]) -> Result<(), Unsupported> {
+    fn body(&mut self, region: &Region, args: &[(Value, String)], yields: &[Value]) -> Result<(), Unsupported> {
         self.nested(|f| {
             for (value, name) in args {
                 f.inward(*value, name.clone());
             }
             f.ops(region)?;
-            f.hand_on(&region.yields);
+            f.hand_on(yields);
             Ok(())
         })
     }
 
     pub(super) fn branch(&mut self, op: &Op) -> Result<(), Unsupported> {
         let [yes, no] = op.regions.as_slice() else { return Err(refuse(op, "it must have two regions")) };
-        let place = self.place();
-        let names = self.names(op.results.len());
-        let types = list(self.types(&op.results));
-        let arrow = if names.is_empty() { String::new() } else { format!(" -> ({types})") };
         let condition = self.name(op.operands[0]);
-        self.line(format!("{}scf.if {condition}{arrow} {{", Self::results(&names)));
-        self.body(yes, &[])?;
-        if !no.ops.is_empty() || !no.yields.is_empty() {
-            self.line("} else {");
-            self.body(no, &[])?;
+        // What both sides have from outside is selected; what one computes is handed out of the branch.
+        let outside = |at: usize| !defines(yes, yes.yields[at]) && !defines(no, no.yields[at]);
+        let (chosen, computed): (Vec<usize>, Vec<usize>) = (0..op.results.len()).partition(|&at| outside(at));
+        if !computed.is_empty() || has_effect(yes) || has_effect(no) {
+            let place = self.place();
+            let pick = |values: &[Value]| computed.iter().map(|&at| values[at]).collect::<Vec<_>>();
+            let results = pick(&op.results);
+            let names = self.names(results.len());
+            let types = list(self.types(&results));
+            let arrow = if names.is_empty() { String::new() } else { format!(" -> ({types})") };
+            self.line(format!("{}scf.if {condition}{arrow} {{", Self::results(&names)));
+            self.body(yes, &[], &pick(&yes.yields))?;
+            if !computed.is_empty() || has_effect(no) {
+                self.line("} else {");
+                self.body(no, &[], &pick(&no.yields))?;
+            }
+            self.line(format!("}}{place}"));
+            self.at(&op.loc);
+            self.bind_results(&results, names);
         }
-        self.line(format!("}}{place}"));
-        self.at(&op.loc);
-        self.bind_results(op, names);
+        for at in chosen {
+            let [a, b] = [yes, no].map(|region| self.outward(region.yields[at]));
+            let ty = spelled(carried(self.ty(op.results[at])));
+            let name = self.emit(format!("arith.select {condition}, {a}, {b} : {ty}"));
+            self.inward(op.results[at], name);
+        }
         Ok(())
     }
 
-    fn bind_results(&mut self, op: &Op, names: Vec<String>) {
-        for (&result, name) in op.results.iter().zip(names) {
+    fn bind_results(&mut self, results: &[Value], names: Vec<String>) {
+        for (&result, name) in results.iter().zip(names) {
             self.inward(result, name);
         }
     }
@@ -99,6 +127,10 @@ impl Function<'_> {
             return Err(refuse(op, "it must have bounds, a step and one region"));
         };
         let Some((&index, args)) = body.args.split_first() else { return Err(refuse(op, "its region must take the index")) };
+        if op.results.is_empty() && !has_effect(body) {
+            // libtpu fails on a loop that does nothing.
+            return Ok(());
+        }
         let place = self.place();
         let inits_text = self.outwards(inits);
         let names = self.names(op.results.len());
@@ -107,15 +139,45 @@ impl Function<'_> {
         let types = list(self.types(args));
         let carries: Vec<String> = arg_names.iter().zip(&inits_text).map(|(a, i)| format!("{a} = {i}")).collect();
         let carries = if carries.is_empty() { String::new() } else { format!(" iter_args({}) -> ({types})", carries.join(", ")) };
-        let (lo, hi, by) = (self.name(*low), self.name(*high), self.name(*step));
+        let (mut lo, mut hi, by) = (self.name(*low), self.name(*high), self.name(*step));
+        let offset = self.negative_start(*low, *high);
+        if let Some(distance) = offset {
+            let from = std::mem::replace(&mut lo, self.literal(Literal::from(0), Type::Scalar(DType::I32)));
+            hi = match distance {
+                Some(n) => self.literal(Literal::from(n), Type::Scalar(DType::I32)),
+                None => self.emit(format!("arith.subi {hi}, {from} : i32")),
+            };
+        }
         self.line(format!("{}scf.for {counter} = {lo} to {hi} step {by}{carries} : i32 {{", Self::results(&names)));
         self.set_zeros(index, self.zeros(*low).min(self.zeros(*step)));
-        let args: Vec<(Value, String)> = [(index, counter)].into_iter().chain(args.iter().copied().zip(arg_names)).collect();
-        self.body(body, &args)?;
+        let args: Vec<(Value, String)> = args.iter().copied().zip(arg_names).collect();
+        self.nested(|f| {
+            let counter = match offset {
+                Some(_) => {
+                    let from = f.name(*low);
+                    f.emit(format!("arith.addi {counter}, {from} : i32"))
+                }
+                None => counter,
+            };
+            f.define(index, counter);
+            Ok(())
+        })?;
+        self.body(body, &args, &body.yields)?;
         self.line(format!("}}{place}"));
         self.at(&op.loc);
-        self.bind_results(op, names);
+        self.bind_results(&op.results, names);
         Ok(())
+    }
+
+    /// Whether a loop starts below zero, which libtpu fails on; with how far it goes, where that is known.
+    fn negative_start(&self, low: Value, high: Value) -> Option<Option<i32>> {
+        let known = |v: Value| self.literals.get(&v).and_then(|l| l.as_i32());
+        let low = known(low).filter(|&n| n < 0)?;
+        match known(high) {
+            // Too far for i32: then it is as it was.
+            Some(high) => high.checked_sub(low).map(Some),
+            None => Some(None),
+        }
     }
 
     pub(super) fn repeat(&mut self, op: &Op) -> Result<(), Unsupported> {
@@ -157,9 +219,19 @@ impl Function<'_> {
         })?;
         self.line(format!("}}{place}"));
         self.at(&op.loc);
-        self.bind_results(op, names);
+        self.bind_results(&op.results, names);
         Ok(())
     }
+}
+
+/// Whether a region itself makes the value.
+fn defines(region: &Region, value: Value) -> bool {
+    region.ops.iter().any(|op| op.results.contains(&value))
+}
+
+/// Whether a region does more than compute: a store, or a loop that need not end.
+fn has_effect(region: &Region) -> bool {
+    region.ops.iter().any(|op| matches!(op.kind, OpKind::Store | OpKind::While) || op.regions.iter().any(has_effect))
 }
 
 /// `1, 2, 3`.

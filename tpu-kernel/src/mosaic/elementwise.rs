@@ -5,7 +5,7 @@
 //! libtpu merges `product + x` into an accumulator, which kills it where x is carried by a loop: the
 //! operand that is less of a matrix product is written first.
 
-use super::function::{Function, element, spelled};
+use super::function::{Function, spelled};
 use crate::ir::{BinaryOp, CompareOp, DType, Literal, Op, Type, UnaryOp, Value};
 
 impl Function<'_> {
@@ -227,12 +227,5 @@ impl Function<'_> {
         let from = ty.with_dtype(DType::I32);
         let zero = self.literal(Literal::from(0), from);
         self.compare(CompareOp::Ne, x, &zero, from)
-    }
-
-    /// A mask as the i8 zeros and ones that memory holds.
-    pub(super) fn mask_to_i8(&mut self, mask: &str, ty: Type) -> String {
-        let shape = ty.shape();
-        let [one, zero] = [1, 0].map(|n| self.constant(format!("dense<{n}> : vector<{shape}xi8>")));
-        self.emit(format!("arith.select {mask}, {one}, {zero} : vector<{shape}x{}>, vector<{shape}xi8>", element(ty, DType::Bool)))
     }
 }

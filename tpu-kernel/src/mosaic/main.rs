@@ -1,10 +1,10 @@
 //! The module of one kernel: `@main` with its attributes, and an index map a window.
 //!
 //! Rules: arguments of `@main` are the grid indices, the scalars, the inputs, the outputs and the
-//! scratch. A kernel without a grid is one step. A squeezed dimension is 1 in the window and absent
-//! from the block.
+//! scratch. A kernel without a grid is one step. A squeezed dimension is 1 in the window.
 
-use super::function::{Function, element, spelled};
+use super::function::{Function, element};
+use super::memory::{held, memref};
 use super::{Unsupported, control};
 use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Param, ParamKind, Type, Value, Window};
@@ -36,7 +36,9 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
         }
     }
     for operand in operands.iter().filter(|o| o.param.ty.is_scalar()) {
-        scalar(&mut main, operand);
+        main.at(&operand.param.loc);
+        let value = main.scalar(&operand.name, &operand.memory, operand.param.ty);
+        main.define(operand.value, value);
     }
     main.ops(&kernel.body)?;
 
@@ -85,7 +87,7 @@ fn operands<'a>(kernel: &'a Kernel, names: &mut Names) -> Result<Vec<Operand<'a>
                 return Err(Unsupported { op: param.name.clone(), loc: param.loc.clone(), reason });
             }
             Type::Scalar(dtype) => format!("memref<1x{}, #tpu.memory_space<smem>>", scalar_element(dtype)),
-            ty => spelled(ty),
+            ty => memref(ty.dtype(), &held(param)),
         };
         let name = names.value(&param.name);
         operands.push(Operand { param, value, map: format!("@map_{}", &name[1..]), name, memory });
@@ -100,15 +102,6 @@ pub(super) fn scalar_element(dtype: DType) -> &'static str {
         DType::Bool => "i32",
         dtype => element(Type::Scalar(dtype), dtype),
     }
-}
-
-fn scalar(main: &mut Function<'_>, operand: &Operand<'_>) {
-    main.at(&operand.param.loc);
-    let zero = main.constant("0 : index".to_string());
-    let loaded = main.emit(format!("memref.load {}[{zero}] : {}", operand.name, operand.memory));
-    let ty = operand.param.ty;
-    let value = if ty.dtype() == DType::Bool { main.i32_to_mask(&loaded, ty) } else { loaded };
-    main.define(operand.value, value);
 }
 
 fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> String {

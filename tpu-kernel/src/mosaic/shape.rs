@@ -22,7 +22,7 @@ impl Function<'_> {
         self.shape_cast(&counted, row, shape)
     }
 
-    fn shape_cast(&mut self, x: &str, from: Type, to: Shape) -> String {
+    pub(super) fn shape_cast(&mut self, x: &str, from: Type, to: Shape) -> String {
         if from.shape() == to {
             return x.to_string();
         }
