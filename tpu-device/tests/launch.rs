@@ -7,6 +7,7 @@ use kernels::{Handmade, add, count, element, first_block, larger, scale};
 use std::sync::Barrier;
 use std::time::Duration;
 use tpu_device::{Arg, ArgSpec, Chip, DType, Device, DeviceError, Executor, Operation, Target, Tensor};
+use tpu_kernel::launch::Allow;
 
 fn devices() -> [Device; 2] {
     [Executor::Interpreter, Executor::Cranelift].map(|executor| Device::builder(Chip::V5E).executor(executor).build())
