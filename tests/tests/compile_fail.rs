@@ -7,20 +7,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Parts of names that a user has not written and cannot look up.
-const INTERNAL: [&str; 22] = [
+const INTERNAL: [&str; 20] = [
     "__",
     "expanded",
     "::stage::",
-    "::record",
+    "fn record",
     "record::",
     "Raw",
     "session",
     "Sym<",
-    "PhantomData",
     "If<",
     "While<",
     "For<",
-    "Decision",
     "Carries",
     "Carried<",
     "Shaped",

@@ -265,7 +265,7 @@ fn stage(model: &Kernel) -> TokenStream {
     });
     let sizes = model.sizes();
     let size_names = sizes.iter().map(Ident::to_string);
-    let bounds = elements.iter().map(|(e, class)| quote!(#e #class));
+    let bounds = elements.iter().map(|(e, class)| quote_spanned!(class.span()=> #e: ::tpu_kernel::lang::#class));
     let grid = model.grid.iter().map(|g| {
         let (text, extent) = (g.name.to_string(), size::expand(&g.extent, blocks));
         let semantics = if g.parallel { quote!(Parallel) } else { quote!(Arbitrary) };
@@ -281,9 +281,27 @@ fn stage(model: &Kernel) -> TokenStream {
         let name = &g.name;
         quote!(#[allow(unused_variables)] let #name = ::tpu_kernel::lang::program_id(#axis);)
     });
-    let symbols: Vec<TokenStream> = (0..blocks.len()).map(|i| quote!(::tpu_kernel::lang::Sym<#i>)).collect();
-    let types = elements.iter().map(|(e, _)| e.to_token_stream()).chain(symbols);
-    let types: Vec<TokenStream> = types.collect();
+    let types: Vec<&Ident> = elements.iter().map(|(e, _)| e).collect();
+    // A type of its own for each block size, in the user's words, and no parameter of a function: the compiler
+    // would advise to add bounds to those.
+    let dims = blocks.iter().enumerate().map(|(i, block)| {
+        quote! {
+            #[allow(dead_code, non_camel_case_types, non_snake_case)]
+            #[derive(Clone, Copy)]
+            struct #block {}
+            impl ::tpu_kernel::lang::Dim for #block {
+                fn size() -> usize {
+                    ::tpu_kernel::lang::expanded::block_size(#i)
+                }
+            }
+            impl ::tpu_kernel::lang::Bcast<#block> for #block {
+                type Out = #block;
+            }
+            impl ::tpu_kernel::lang::Bcast<::tpu_kernel::lang::One> for #block {
+                type Out = #block;
+            }
+        }
+    });
     let call = if types.is_empty() { quote!(record()) } else { quote!(record::<#(#types),*>()) };
     let dispatch =
         elements.iter().enumerate().rev().fold(call, |inner, (i, (e, class))| {
@@ -300,13 +318,15 @@ fn stage(model: &Kernel) -> TokenStream {
             inputs: &[#(#inputs),*],
             sizes: &[#(#size_names),*],
         };
-        ::tpu_kernel::lang::expanded::record! { #allows [#(#bounds),*] [#(#blocks),*] {
+        #(#dims)*
+        #allows
+        fn record<#(#bounds),*>() {
             #(#grid)*
             #(#operands)*
             #(#size_lets)*
             #(#index_lets)*
             #body
-        } }
+        }
         ::tpu_kernel::lang::expanded::stage(&SIGNATURE, &self.config, inputs, #place, |elements| #dispatch)
     }}
 }

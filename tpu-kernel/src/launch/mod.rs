@@ -3,6 +3,7 @@
 
 mod bind;
 mod binding;
+mod coverage;
 mod error;
 mod maps;
 mod rules;

@@ -17,15 +17,17 @@ pub struct Config {
     pub sizes: Vec<(&'static str, usize)>,
     /// The precision of every `dot` that does not name its own.
     pub precision: Precision,
-    /// Hardware rules that the launch may break.
+    /// Rules that the launch may break.
     pub allow: Vec<Allow>,
 }
 
-/// A hardware rule that a launch may break, because it only runs in the simulator.
+/// A rule that a launch may break where its author insists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Allow {
     /// Block shapes that do not fit the chip's tiles.
     BlockShape,
+    /// Outputs with blocks that no step of the grid visits: they are poison (NaN, `i32::MIN`, true).
+    Unwritten,
 }
 
 /// A kernel with a configuration: what `#[tpu_kernel]` makes.

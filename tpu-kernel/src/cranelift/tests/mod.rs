@@ -109,9 +109,10 @@ impl Case {
         let kernel = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let size = |id: SizeId| sizes.get(id.0 as usize).map(|&n| i64::from(n));
         let grid = kernel.grid.iter().map(|d| d.extent.eval(&size).unwrap() as i32).collect();
-        let arrays = kernel.params.iter().map(|p| {
-            p.window().map_or(vec![], |w| w.array.iter().map(|e| e.eval(&size).unwrap() as usize).collect())
-        });
+        let arrays = kernel
+            .params
+            .iter()
+            .map(|p| p.window().map_or(vec![], |w| w.array.iter().map(|e| e.eval(&size).unwrap() as usize).collect()));
         let binding = Binding { sizes: sizes.to_vec(), grid, arrays: arrays.collect() };
         Case { kernel, binding }
     }

@@ -84,9 +84,8 @@ fn compare_and_select() {
                 let arrays = [Array::wild(dtype, shape, 4), Array::wild(dtype, shape, 5)];
                 let compare = format!("    %r = {op} %xt, %yt : tile<{ty}xbool>\n");
                 apply(&inputs, (DType::Bool, shape), &compare).agree(&arrays, &[]).unwrap();
-                let select = format!(
-                    "    %c = {op} %xt, %yt : tile<{ty}xbool>\n    %r = select %c, %yt, %xt : tile<{ty}x{dtype}>\n"
-                );
+                let select =
+                    format!("    %c = {op} %xt, %yt : tile<{ty}xbool>\n    %r = select %c, %yt, %xt : tile<{ty}x{dtype}>\n");
                 apply(&inputs, (dtype, shape), &select).agree(&arrays, &[]).unwrap();
             }
         }
@@ -110,7 +109,9 @@ fn cast() {
 fn reduce() {
     for &op in ReduceOp::ALL {
         for dtype in [DType::F32, DType::Bf16, DType::I32] {
-            for shape in [&[1][..], &[5], &[16], &[23], &[100], &[3, 1], &[9, 129], &[33, 6], &[2, 5, 18], &[4, 3, 1, 2], &[8, 128, 1]] {
+            for shape in
+                [&[1][..], &[5], &[16], &[23], &[100], &[3, 1], &[9, 129], &[33, 6], &[2, 5, 18], &[4, 3, 1, 2], &[8, 128, 1]]
+            {
                 for axis in 0..shape.len() {
                     let mut reduced = shape.to_vec();
                     reduced[axis] = 1;
@@ -172,11 +173,7 @@ fn dot() {
             for (left, right) in [(false, false), (true, false), (false, true), (true, true)] {
                 let a = if left { [k, m] } else { [m, k] };
                 let b = if right { [n, k] } else { [k, n] };
-                let flags = format!(
-                    "{}{}",
-                    if left { " lhs_transposed" } else { "" },
-                    if right { " rhs_transposed" } else { "" }
-                );
+                let flags = format!("{}{}", if left { " lhs_transposed" } else { "" }, if right { " rhs_transposed" } else { "" });
                 let body = format!("    %r = dot %xt, %yt{flags} precision {precision} : tile<{m}x{n}x{acc}>\n");
                 let case = apply(&[("x", dtype, &a), ("y", dtype, &b)], (acc, &[m, n]), &body);
                 let arrays = [Array::small(dtype, &a, 10), Array::small(dtype, &b, 11)];
