@@ -399,6 +399,26 @@ fn l016_too_large() {
 }
 
 #[test]
+fn l017_unwritten() {
+    untouched(|device| {
+        let error = refused(free().n(17).allow(Allow::BlockShape).launch(device, &made(device, &[34], |at| at as i32)));
+        match &error {
+            LaunchError::Unwritten { operand, axis: 0, extent: 17, block: 8, blocks: 3, visited, .. } => {
+                assert_eq!((operand.as_str(), visited.as_str()), ("o", "0 only"));
+            }
+            other => panic!("{other}"),
+        }
+        at(error.loc().unwrap(), FREE + 1, "o: Out");
+        shows(error, "L017", Some(FREE + 1), Some(".allow(Allow::Unwritten)"));
+    });
+    for device in devices() {
+        let x = made(&device, &[18], |at| at as i32);
+        let o = free().n(9).allow(Allow::BlockShape).allow(Allow::Unwritten).launch(&device, &x).unwrap();
+        assert_eq!(o.to_vec::<i32>().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7, i32::MIN]);
+    }
+}
+
+#[test]
 fn a_refused_launch_can_be_put_right() {
     for device in devices() {
         let (x, factor) = (f32s(&device, &[8, 128]), f32s(&device, &[127]));
