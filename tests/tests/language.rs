@@ -274,7 +274,7 @@ fn corners_that_a_loop_computes() {
         let x = made(&device, &[16, 128], |at| at as f32);
         for by in [0, 1, 5, 7] {
             let want = (0..16 * 128).map(|at| ((at / 128 * by + 3) % 16 * 128 + at % 128 + at / 128) as f32);
-            expect(&run(&device, &x, by as i32), &[16, 128], &want.collect::<Vec<_>>());
+            expect(&run(&device, &x, by), &[16, 128], &want.collect::<Vec<_>>());
         }
         assert_eq!(failed(shuffled().launch(&device, &x, -1)).code(), "R001");
     }
