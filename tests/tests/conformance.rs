@@ -82,7 +82,8 @@ fn case_02_block_spec_padding_is_poison() {
         }
 
         let [scratch, partly, untouched] = {
-            let (a, b, c) = unwritten().t(T::DTYPE).n(16).allow(Allow::BlockShape).launch(device, true).unwrap();
+            let kernel = unwritten().t(T::DTYPE).n(16).allow(Allow::BlockShape).allow(Allow::Unwritten);
+            let (a, b, c) = kernel.launch(device, true).unwrap();
             [a, b, c]
         };
         expect(&scratch, &[8], &[T::poison(); 8]);

@@ -212,22 +212,24 @@ fn l005_element_type() {
         let (ints, factor) = (made(device, &[8, 128], |at| at as i32), f32s(device, &[128]));
         let error = refused(scale().bm(8).bn(128).launch(device, &ints, &factor, 1.0));
         assert_eq!(error.to_string(), "operand `x` takes elements of f32, got i32");
-        assert!(error.loc().is_some_and(|loc| loc.file == file!() && (SCALE..SCALE + 7).contains(&loc.line)));
-        shows(error, "L005", None, Some("convert the array to f32"));
+        at(error.loc().unwrap(), SCALE + 2, "x: In");
+        shows(error, "L005", Some(SCALE + 2), Some("convert the array to f32"));
 
         let kernel = generic().b(8);
         let (f, b) = (f32s(device, &[8]), made(device, &[8], |at| at > 3));
         match refused(kernel.launch(device, &b, &b)) {
             LaunchError::ElementType { operand, want, got: DType::Bool, loc } => {
                 assert_eq!((operand.as_str(), want.as_str()), ("x", "f32, bf16 or i32"));
-                assert!((GENERIC..GENERIC + 6).contains(&loc.line));
+                at(&loc, GENERIC + 2, "x: In");
             }
             other => panic!("{other}"),
         }
         let error = refused(kernel.launch(device, &f, &made(device, &[8], |_| bf16::ONE)));
         assert_eq!(error.to_string(), "operand `y` takes elements of f32, as operand `x` does, got bf16");
+        at(error.loc().unwrap(), GENERIC + 3, "y: In");
         let error = refused(kernel.clone().t(DType::I32).launch(device, &f, &f));
-        assert!(matches!(&error, LaunchError::ElementType { operand, got: DType::F32, .. } if operand == "x"), "{error}");
+        assert_eq!(error.to_string(), "operand `x` takes elements of i32, which the launch chose for `T`, got f32");
+        at(error.loc().unwrap(), GENERIC + 2, "x: In");
     });
 }
 
@@ -394,6 +396,26 @@ fn l016_too_large() {
         let error = refused(endless().n(1 << 31).m(1).launch(device));
         assert_eq!(error.to_string(), "size `n` is 2147483648: it must lie between 0 and 2147483647");
     });
+}
+
+#[test]
+fn l017_unwritten() {
+    untouched(|device| {
+        let error = refused(free().n(17).allow(Allow::BlockShape).launch(device, &made(device, &[34], |at| at as i32)));
+        match &error {
+            LaunchError::Unwritten { operand, axis: 0, extent: 17, block: 8, blocks: 3, visited, .. } => {
+                assert_eq!((operand.as_str(), visited.as_str()), ("o", "0 only"));
+            }
+            other => panic!("{other}"),
+        }
+        at(error.loc().unwrap(), FREE + 1, "o: Out");
+        shows(error, "L017", Some(FREE + 1), Some(".allow(Allow::Unwritten)"));
+    });
+    for device in devices() {
+        let x = made(&device, &[18], |at| at as i32);
+        let o = free().n(9).allow(Allow::BlockShape).allow(Allow::Unwritten).launch(&device, &x).unwrap();
+        assert_eq!(o.to_vec::<i32>().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7, i32::MIN]);
+    }
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn one_registration_serves_every_element_type() {
 #[test]
 fn several_outputs_with_shapes_from_expressions() {
     for device in devices() {
-        let kernel = rearranged().bm(4).allow(Allow::BlockShape);
+        let kernel = rearranged().bm(4).allow(Allow::BlockShape).allow(Allow::Unwritten);
         device.register(kernel.clone()).unwrap();
         for (n, m) in [(1, 1), (3, 4), (2, 9), (5, 130)] {
             let x = made(&device, &[n, m], |at| at as i32 + 1);
@@ -139,7 +139,7 @@ fn sizes_that_no_input_binds() {
 #[test]
 fn inferred_shapes_are_the_actual_ones() {
     for device in devices() {
-        device.register(measured().allow(Allow::BlockShape)).unwrap();
+        device.register(measured().allow(Allow::BlockShape).allow(Allow::Unwritten)).unwrap();
         for (n, m) in [(5, 2), (8, 1), (7, 5)] {
             let x = made(&device, &[n, m], |_| 0.0f32);
             let outputs = device.call("measured", [&x]).unwrap();
@@ -166,7 +166,7 @@ fn inferred_shapes_are_the_actual_ones() {
 fn threads_call_one_operation() {
     for device in devices() {
         device.register(axpy().b(128)).unwrap();
-        device.register(rearranged().bm(8).allow(Allow::BlockShape)).unwrap();
+        device.register(rearranged().bm(8).allow(Allow::BlockShape).allow(Allow::Unwritten)).unwrap();
         std::thread::scope(|scope| {
             for thread in 0..8usize {
                 let device = &device;

@@ -219,6 +219,15 @@ fn launch(model: &Kernel) -> TokenStream {
     }
 }
 
+/// A place in the source as a constant.
+fn place(span: Span) -> TokenStream {
+    quote_spanned! {span=> ::tpu_kernel::ir::Loc {
+        file: ::tpu_kernel::lang::expanded::Cow::Borrowed(::core::file!()),
+        line: ::core::line!(),
+        column: ::core::column!(),
+    }}
+}
+
 /// `Launchable::arguments`: what a launch takes, with the place of each declaration.
 fn arguments(model: &Kernel) -> TokenStream {
     let rows = model.params.iter().filter(|p| p.is_argument()).map(|p| {
@@ -230,11 +239,7 @@ fn arguments(model: &Kernel) -> TokenStream {
         } else {
             quote!(::tpu_kernel::lang::expanded::Option::Some(<#element as ::tpu_kernel::lang::Element>::DTYPE))
         };
-        let loc = quote_spanned! {p.name.span()=> ::tpu_kernel::ir::Loc {
-            file: ::tpu_kernel::lang::expanded::Cow::Borrowed(::core::file!()),
-            line: ::core::line!(),
-            column: ::core::column!(),
-        }};
+        let loc = place(p.name.span());
         quote!(::tpu_kernel::launch::Argument { name: #text, scalar: #scalar, dtype: #dtype, loc: #loc })
     });
     quote! {
@@ -255,8 +260,8 @@ fn stage(model: &Kernel) -> TokenStream {
         quote!((#e, ::tpu_kernel::lang::expanded::Class::#class))
     });
     let inputs = params.iter().filter(|p| matches!(p.role, Role::In(_))).map(|p| {
-        let (name, elem) = (p.name.to_string(), elem(model, &p.element));
-        quote!((#name, #elem))
+        let (name, elem, place) = (p.name.to_string(), elem(model, &p.element), place(p.name.span()));
+        quote!((#name, #elem, #place))
     });
     let sizes = model.sizes();
     let size_names = sizes.iter().map(Ident::to_string);

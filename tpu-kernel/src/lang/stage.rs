@@ -23,8 +23,8 @@ pub struct Signature {
     pub blocks: &'static [&'static str],
     /// Element type parameters and their class.
     pub elements: &'static [(&'static str, Class)],
-    /// Input arrays in order: name and element type.
-    pub inputs: &'static [(&'static str, Elem)],
+    /// Input arrays in order: name, element type and the place of the declaration.
+    pub inputs: &'static [(&'static str, Elem, Loc)],
     /// Named sizes in order of first mention.
     pub sizes: &'static [&'static str],
 }
@@ -129,19 +129,19 @@ fn elements(signature: &Signature, config: &Config, inputs: &[DType], loc: &Loc)
         let kernel = signature.name.to_string();
         return Err(LaunchError::ArgumentCount { kernel, want: signature.inputs.len(), got: inputs.len() });
     }
-    let mut bound: Vec<Option<(&str, DType)>> = vec![None; signature.elements.len()];
-    for (&(operand, elem), &got) in signature.inputs.iter().zip(inputs) {
+    let mut bound: Vec<Option<(&str, DType, &Loc)>> = vec![None; signature.elements.len()];
+    for ((operand, elem, loc), &got) in signature.inputs.iter().zip(inputs) {
         let refuse = |want: String| LaunchError::ElementType { operand: operand.to_string(), want, got, loc: loc.clone() };
-        match elem {
+        match *elem {
             Elem::Fixed(want) if want == got => {}
             Elem::Fixed(want) => return Err(refuse(want.to_string())),
             Elem::Param(index) => match bound[index] {
                 None if !signature.elements[index].1.takes(got) => {
                     return Err(refuse(signature.elements[index].1.list().to_string()));
                 }
-                None => bound[index] = Some((operand, got)),
-                Some((_, first)) if first == got => {}
-                Some((by, first)) => return Err(refuse(format!("{first}, as operand `{by}` does"))),
+                None => bound[index] = Some((operand, got, loc)),
+                Some((_, first, _)) if first == got => {}
+                Some((by, first, _)) => return Err(refuse(format!("{first}, as operand `{by}` does"))),
             },
         }
     }
@@ -149,11 +149,11 @@ fn elements(signature: &Signature, config: &Config, inputs: &[DType], loc: &Loc)
     for (&(name, class), bound) in signature.elements.iter().zip(bound) {
         let chosen = config.elements.iter().find(|(n, _)| *n == name).map(|(_, dtype)| *dtype);
         let dtype = match (bound, chosen) {
-            (Some((operand, got)), Some(chosen)) if got != chosen => {
+            (Some((operand, got, loc)), Some(chosen)) if got != chosen => {
                 let want = format!("{chosen}, which the launch chose for `{name}`");
                 return Err(LaunchError::ElementType { operand: operand.to_string(), want, got, loc: loc.clone() });
             }
-            (Some((_, dtype)), _) | (None, Some(dtype)) => dtype,
+            (Some((_, dtype, _)), _) | (None, Some(dtype)) => dtype,
             (None, None) => {
                 return Err(LaunchError::Unbound { what: "element type", name: name.to_string(), example: "DType::F32" });
             }
