@@ -6,6 +6,9 @@ use tpu_kernel::ir::{BinaryOp, CompareOp, DType, OpKind, Precision, ReduceOp, Sh
 
 const SQUARE: &[usize] = &[128, 128];
 
+/// Element type and shape of an array.
+type At<'a> = (DType, &'a [usize]);
+
 /// Every case.
 pub fn cases() -> Vec<Case> {
     let mut cases = vec![];
@@ -89,18 +92,18 @@ fn conversions(cases: &mut Vec<Case>) {
 fn shapes(cases: &mut Vec<Case>) {
     for dtype in DType::ALL {
         let reshape = |w: &mut Writer, x: Value, to: &[usize]| w.op(OpKind::Reshape(Shape::new(to)), &[x]);
-        let (from, to): ((DType, &[usize]), (DType, &[usize])) = ((dtype, &[24, 96]), (dtype, &[18, 128]));
+        let (from, to): (At<'_>, At<'_>) = ((dtype, &[24, 96]), (dtype, &[18, 128]));
         cases.push(tiles(format!("reshape by a row {dtype}"), &[from], to, |w, x| {
             let row = reshape(w, x[0], &[1, 2304]);
             reshape(w, row, &[18, 128])
         }));
-        let (from, to): ((DType, &[usize]), (DType, &[usize])) = ((dtype, &[128, 1]), (dtype, SQUARE));
+        let (from, to): (At<'_>, At<'_>) = ((dtype, &[128, 1]), (dtype, SQUARE));
         cases.push(tiles(format!("column as row {dtype}"), &[from], to, |w, x| {
             let row = w.op(OpKind::Transpose(vec![1, 0]), x);
             w.op(OpKind::Broadcast(Shape::new(SQUARE)), &[row])
         }));
         if dtype.is_number() {
-            let (from, to): ((DType, &[usize]), (DType, &[usize])) = ((dtype, &[8, 128]), (dtype, &[1, 1]));
+            let (from, to): (At<'_>, At<'_>) = ((dtype, &[8, 128]), (dtype, &[1, 1]));
             cases.push(tiles(format!("total {dtype}"), &[from], to, |w, x| {
                 let rows = w.reduce(ReduceOp::Sum, x[0], 1);
                 w.reduce(ReduceOp::Sum, rows, 0)

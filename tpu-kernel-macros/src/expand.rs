@@ -42,12 +42,12 @@ pub(crate) fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
         // twice, which may be the error, it has once.
         check::distinct(&mut model);
         model.body = Block { brace_token: Default::default(), stmts: vec![] };
-        let stub = launch_type(&model, &quote!({ ::std::unreachable!() }));
+        let stub = launch_type(&model, &quote!(), &quote!({ ::std::unreachable!() }));
         let errors = errors.into_tokens();
         return quote!(#errors #stub);
     }
     let stage = stage(&model);
-    launch_type(&model, &stage)
+    launch_type(&model, &arguments(&model), &stage)
 }
 
 /// The answer to what is no function.
@@ -81,7 +81,7 @@ fn lower_body(model: &mut Kernel, errors: &mut Errors) {
 }
 
 /// The type with the configuration, its methods, and the function that makes it.
-fn launch_type(model: &Kernel, stage: &TokenStream) -> TokenStream {
+fn launch_type(model: &Kernel, arguments: &TokenStream, stage: &TokenStream) -> TokenStream {
     let Kernel { visibility, name, attributes, .. } = model;
     let text = name.to_string();
     let about = format!("A launch of the kernel [`{name}`]({name}()): choose block sizes, then call `launch`.");
@@ -133,6 +133,8 @@ fn launch_type(model: &Kernel, stage: &TokenStream) -> TokenStream {
             fn config(&self) -> &::tpu_kernel::launch::Config {
                 &self.config
             }
+
+            #arguments
 
             #[allow(unused_variables)]
             fn stage(
@@ -213,6 +215,32 @@ fn launch(model: &Kernel) -> TokenStream {
             let mut outputs = ::std::iter::IntoIterator::into_iter(outputs);
             let mut next = || ::std::iter::Iterator::next(&mut outputs).expect("a target returns a tensor for each output");
             ::std::result::Result::Ok(#take)
+        }
+    }
+}
+
+/// `Launchable::arguments`: what a launch takes, with the place of each declaration.
+fn arguments(model: &Kernel) -> TokenStream {
+    let rows = model.params.iter().filter(|p| p.is_argument()).map(|p| {
+        let (text, element) = (p.name.to_string(), &p.element);
+        let scalar = matches!(p.role, Role::Scalar);
+        let generic = element_name(element).is_some_and(|name| model.elements.iter().any(|(e, _)| e == name));
+        let dtype = if generic {
+            quote!(::tpu_kernel::lang::expanded::Option::None)
+        } else {
+            quote!(::tpu_kernel::lang::expanded::Option::Some(<#element as ::tpu_kernel::lang::Element>::DTYPE))
+        };
+        let loc = quote_spanned! {p.name.span()=> ::tpu_kernel::ir::Loc {
+            file: ::tpu_kernel::lang::expanded::Cow::Borrowed(::core::file!()),
+            line: ::core::line!(),
+            column: ::core::column!(),
+        }};
+        quote!(::tpu_kernel::launch::Argument { name: #text, scalar: #scalar, dtype: #dtype, loc: #loc })
+    });
+    quote! {
+        fn arguments(&self) -> ::tpu_kernel::lang::expanded::Option<&'static [::tpu_kernel::launch::Argument]> {
+            const ARGUMENTS: &[::tpu_kernel::launch::Argument] = &[#(#rows),*];
+            ::tpu_kernel::lang::expanded::Option::Some(ARGUMENTS)
         }
     }
 }

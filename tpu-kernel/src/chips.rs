@@ -1,8 +1,8 @@
 //! The chips as data: what a launch check, a cost or a printer must know of each.
 //!
 //! Rules: a constant stands here once, with its source. The sources are libtpu 0.0.50.1 (compiled
-//! against, ahead of time: [libtpu]), Google's public tables as jax repeats them in
-//! `pallas/mosaic/tpu_info.py` ([jax]) and the Cloud TPU documentation ([cloud]). Where a table and
+//! against, ahead of time: "libtpu"), Google's public tables as jax repeats them in
+//! `pallas/mosaic/tpu_info.py` ("jax") and the Cloud TPU documentation ("cloud"). Where a table and
 //! what libtpu accepts differ, libtpu wins: it is what a kernel meets.
 
 const MIB: u64 = 1 << 20;
@@ -33,13 +33,13 @@ pub struct Chip {
     pub int8_products: bool,
 }
 
-/// Sublanes of a vector register, for elements of 32 bits. [jax] `num_sublanes`.
+/// Sublanes of a vector register, for elements of 32 bits. "jax" `num_sublanes`.
 pub const SUBLANES: usize = 8;
-/// Lanes of a vector register. [jax] `num_lanes`.
+/// Lanes of a vector register. "jax" `num_lanes`.
 pub const LANES: usize = 128;
 
 impl Chip {
-    // Cores, mxus, mxu_size, hbm: [jax], [cloud]. vmem, scoped, sublane_gather, int8_products: [libtpu], by bisection and trial. smem: [jax].
+    // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, int8_products: "libtpu", by bisection and trial. smem: "jax".
 
     /// TPU v4.
     pub const V4: Chip = Chip {
@@ -76,7 +76,7 @@ impl Chip {
         vmem_bytes: 64 * MIB,
         scoped_vmem_bytes: 16 * MIB,
         smem_bytes: MIB,
-        // [cloud] says 95 GiB, [jax] 103e9 bytes (96 GiB): the smaller is what a program can have.
+        // "cloud" says 95 GiB, "jax" 103e9 bytes (96 GiB): the smaller is what a program can have.
         hbm_bytes: 95 * GIB,
         sublane_gather: true,
         int8_products: true,

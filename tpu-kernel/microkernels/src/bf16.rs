@@ -15,7 +15,7 @@ pub fn gemm_bf16(mut dst: MatMut<'_, f32>, a: Mat<'_, u16>, b: Mat<'_, u16>) {
     let (dst, a, b) = (dst.raw(), a.raw(), b.raw());
     sizes(&dst, &a, &b);
     // SAFETY: the matrices were checked against their slices when they were made, their sizes just now.
-    unsafe { gemm(dst, a, b) }
+    unsafe { gemm(dst, a, b, false) }
 }
 
 /// `dst = a · b` where both operands are first rounded to bf16 (nearest even).
@@ -26,7 +26,7 @@ pub fn gemm_f32_default(mut dst: MatMut<'_, f32>, a: Mat<'_, f32>, b: Mat<'_, f3
     let (dst, a, b) = (dst.raw(), a.raw(), b.raw());
     sizes(&dst, &a, &b);
     // SAFETY: the matrices were checked against their slices when they were made, their sizes just now.
-    unsafe { gemm_rounded(dst, a, b) }
+    unsafe { gemm_rounded(dst, a, b, false) }
 }
 
 /// `dst = a · b` in three bf16 passes: x = hi + lo, and hi·lo + lo·hi + hi·hi.
@@ -40,7 +40,7 @@ pub fn gemm_f32_high(mut dst: MatMut<'_, f32>, a: Mat<'_, f32>, b: Mat<'_, f32>)
     let (dst, a, b) = (dst.raw(), a.raw(), b.raw());
     sizes(&dst, &a, &b);
     // SAFETY: the matrices were checked against their slices when they were made, their sizes just now.
-    unsafe { gemm_split(dst, a, b) }
+    unsafe { gemm_split(dst, a, b, false) }
 }
 
 /// A source element as bf16 bits.
@@ -92,29 +92,53 @@ fn round(x: f32) -> u16 {
     (if x.is_nan() { (bits >> 16) | 0x40 } else { rounded }) as u16
 }
 
-/// `dst = a · b`.
+/// `dst = a · b`, or `dst += a · b` where `accumulate`.
 ///
 /// # Safety
 /// The three describe memory valid for what is done with it; `dst` overlaps neither operand; sizes fit.
-pub(crate) unsafe fn gemm(dst: Raw<*mut f32>, a: Raw<*const u16>, b: Raw<*const u16>) {
+pub(crate) unsafe fn gemm(dst: Raw<*mut f32>, a: Raw<*const u16>, b: Raw<*const u16>, accumulate: bool) {
     // SAFETY: by this function's contract.
-    unsafe { product(dst, a, Exact, b, Exact, false) }
+    unsafe { product(dst, a, Exact, b, Exact, accumulate) }
 }
 
-/// `dst = bf16(a) · bf16(b)`.
+/// `dst = bf16(a) · bf16(b)`, or `dst +=` where `accumulate`.
 ///
 /// # Safety
 /// As [`gemm`].
-pub(crate) unsafe fn gemm_rounded(dst: Raw<*mut f32>, a: Raw<*const f32>, b: Raw<*const f32>) {
+pub(crate) unsafe fn gemm_rounded(dst: Raw<*mut f32>, a: Raw<*const f32>, b: Raw<*const f32>, accumulate: bool) {
     // SAFETY: by this function's contract.
-    unsafe { product(dst, a, Hi, b, Hi, false) }
+    unsafe { product(dst, a, Hi, b, Hi, accumulate) }
 }
 
-/// `dst = hi(a)·lo(b) + lo(a)·hi(b) + hi(a)·hi(b)`.
+/// `dst = hi(a)·lo(b) + lo(a)·hi(b) + hi(a)·hi(b)`, or `dst +=` where `accumulate`.
 ///
 /// # Safety
 /// As [`gemm`].
-pub(crate) unsafe fn gemm_split(dst: Raw<*mut f32>, a: Raw<*const f32>, b: Raw<*const f32>) {
+pub(crate) unsafe fn gemm_split(dst: Raw<*mut f32>, a: Raw<*const f32>, b: Raw<*const f32>, accumulate: bool) {
+    if !accumulate {
+        // SAFETY: by this function's contract.
+        return unsafe { split(dst, a, b) };
+    }
+    scratch::with(dst.rows * dst.cols, |sum| {
+        let sum = Raw { ptr: sum.as_mut_ptr().cast::<f32>(), row_stride: dst.cols, ..dst };
+        // SAFETY: the buffer has room for the result, apart from everything else.
+        unsafe { split(sum, a, b) };
+        for i in 0..dst.rows {
+            // SAFETY: row i of both has dst.cols elements with unit stride; the buffer's were written just now.
+            let (to, from) = unsafe {
+                (
+                    std::slice::from_raw_parts_mut(dst.ptr.add(i * dst.row_stride), dst.cols),
+                    std::slice::from_raw_parts(sum.ptr.add(i * sum.row_stride), dst.cols),
+                )
+            };
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        }
+    });
+}
+
+/// # Safety
+/// As [`gemm`].
+unsafe fn split(dst: Raw<*mut f32>, a: Raw<*const f32>, b: Raw<*const f32>) {
     // SAFETY: by this function's contract.
     unsafe {
         product(dst, a, Hi, b, Lo, false);
@@ -141,6 +165,14 @@ unsafe fn product<A: Part, B: Part>(
     b_part: B,
     accumulate: bool,
 ) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512bf16")
+        && std::arch::is_x86_feature_detected!("avx512bw")
+        && std::arch::is_x86_feature_detected!("avx512vl")
+    {
+        // SAFETY: the features are there; the rest by this function's contract.
+        return unsafe { crate::bf16_avx512::product(dst, a, a_part, b, b_part, accumulate) };
+    }
     // SAFETY: by this function's contract.
     unsafe { widened(dst, a, a_part, b, b_part, accumulate) }
 }

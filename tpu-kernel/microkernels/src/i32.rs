@@ -10,18 +10,20 @@ pub fn gemm_i32(mut dst: MatMut<'_, i32>, a: Mat<'_, i32>, b: Mat<'_, i32>) {
     let (dst, a, b) = (dst.raw(), a.raw(), b.raw());
     sizes(&dst, &a, &b);
     // SAFETY: the matrices were checked against their slices when they were made, their sizes just now.
-    unsafe { gemm(dst, a, b) }
+    unsafe { gemm(dst, a, b, false) }
 }
 
-/// `dst = a · b`.
+/// `dst = a · b`, or `dst += a · b` where `accumulate`.
 ///
 /// # Safety
 /// The three describe memory valid for what is done with it; `dst` overlaps neither operand; sizes fit.
-pub(crate) unsafe fn gemm(dst: Raw<*mut i32>, a: Raw<*const i32>, b: Raw<*const i32>) {
+pub(crate) unsafe fn gemm(dst: Raw<*mut i32>, a: Raw<*const i32>, b: Raw<*const i32>, accumulate: bool) {
     for i in 0..dst.rows {
         // SAFETY: row i of dst has dst.cols elements with unit stride, disjoint from both operands.
         let row = unsafe { std::slice::from_raw_parts_mut(dst.ptr.add(i * dst.row_stride), dst.cols) };
-        row.fill(0);
+        if !accumulate {
+            row.fill(0);
+        }
         for p in 0..a.cols {
             // SAFETY: (i, p) is inside a.
             let x = unsafe { *a.ptr.add(i * a.row_stride + p * a.col_stride) };

@@ -7,6 +7,8 @@
 //! Single-threaded: the caller owns the threads.
 
 mod bf16;
+#[cfg(target_arch = "x86_64")]
+mod bf16_avx512;
 mod f32;
 mod i32;
 mod matrix;

@@ -2,12 +2,12 @@
 
 use crate::matrix::Raw;
 
-/// `dst = a · b`: dst, a, b; m, n, k; the row stride of dst (its column stride is 1), then row and column
-/// strides of a and of b.
-pub type Gemm = unsafe extern "C" fn(*mut u8, *const u8, *const u8, usize, usize, usize, usize, usize, usize, usize, usize);
+/// `dst = a · b`, or `dst += a · b`: dst, a, b; m, n, k; the row stride of dst (its column stride is 1), then row
+/// and column strides of a and of b; 0, or 1 to add.
+pub type Gemm = unsafe extern "C" fn(*mut u8, *const u8, *const u8, usize, usize, usize, usize, usize, usize, usize, usize, usize);
 
 macro_rules! entry {
-    ($(#[$doc:meta])* $name:ident, $dst:ty, $src:ty, $inner:path $(, $extra:expr)?) => {
+    ($(#[$doc:meta])* $name:ident, $dst:ty, $src:ty, $inner:path) => {
         $(#[$doc])*
         ///
         /// # Safety
@@ -17,19 +17,20 @@ macro_rules! entry {
         pub unsafe extern "C" fn $name(
             dst: *mut u8, a: *const u8, b: *const u8, m: usize, n: usize, k: usize,
             dst_row: usize, a_row: usize, a_col: usize, b_row: usize, b_col: usize,
+            accumulate: usize,
         ) {
             let dst = Raw { ptr: dst.cast::<$dst>(), rows: m, cols: n, row_stride: dst_row, col_stride: 1 };
             let a = Raw { ptr: a.cast::<$src>(), rows: m, cols: k, row_stride: a_row, col_stride: a_col };
             let b = Raw { ptr: b.cast::<$src>(), rows: k, cols: n, row_stride: b_row, col_stride: b_col };
             // SAFETY: by this function's contract.
-            unsafe { $inner(dst, a, b $(, $extra)?) }
+            unsafe { $inner(dst, a, b, accumulate != 0) }
         }
     };
 }
 
 entry!(
     /// f32, fused multiply-add.
-    f32_highest, f32, f32, crate::f32::gemm, false
+    f32_highest, f32, f32, crate::f32::gemm
 );
 entry!(
     /// f32 operands rounded to bf16, f32 result.

@@ -214,16 +214,21 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                     self.push(Output { value: operand, mem, reduce, makes: Some(result), stores: None });
                 }
             }
-            OpKind::Dot { lhs_transposed, rhs_transposed, precision } => {
-                if !self.plan.unused(op.results[0]) {
-                    self.dot(op, *lhs_transposed, *rhs_transposed, *precision)?;
+            OpKind::Dot { .. } => {
+                let result = op.results[0];
+                if !self.plan.unused(result) && !self.plan.is_direct(result) {
+                    let mem = self.allocate(result)?;
+                    self.dot(op, &mem, false);
                 }
             }
             OpKind::Load(shape) => self.load(op, *shape)?,
             OpKind::Store => {
                 let value = op.operands[1];
                 let (mem, param) = self.access(op, &op.operands[2..], self.kernel.ty(value).shape())?;
-                self.push(Output { value, mem, reduce: None, makes: None, stores: Some(param) });
+                match self.plan.direct(value) {
+                    Some(direct) => self.dot(direct.dot, &mem, direct.accumulate),
+                    None => self.push(Output { value, mem, reduce: None, makes: None, stores: Some(param) }),
+                }
             }
             OpKind::If => self.branch(op)?,
             OpKind::For => self.count(op)?,
@@ -365,8 +370,9 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
         }
     }
 
-    fn dot(&mut self, op: &Op, lhs_transposed: bool, rhs_transposed: bool, precision: Precision) -> Result<(), String> {
-        let result = self.allocate(op.results[0])?;
+    /// A product, written to that memory or added to what is there.
+    fn dot(&mut self, op: &Op, result: &Mem, accumulate: bool) {
+        let OpKind::Dot { lhs_transposed, rhs_transposed, precision } = op.kind else { return };
         self.flush();
         let (lhs, rhs) = (self.values.memory(op.operands[0]), self.values.memory(op.operands[1]));
         let helper = match (lhs.dtype, precision) {
@@ -378,15 +384,15 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
         };
         let (m, n) = (result.shape.dim(0), result.shape.dim(1));
         let k = lhs.shape.dim(usize::from(!lhs_transposed));
-        let addresses = [&result, &lhs, &rhs].map(|mem| self.code.address(mem, offset_of!(Context, arena)));
-        let sizes = [m, n, k, n].map(|size| self.code.b.ins().iconst(types::I64, size as i64));
+        let addresses = [result, &lhs, &rhs].map(|mem| self.code.address(mem, offset_of!(Context, arena)));
+        let sizes = [m, n, k].map(|size| self.code.b.ins().iconst(types::I64, size as i64));
         let [lhs_row, lhs_col] = if lhs_transposed { [1, 0] } else { [0, 1] }.map(|d: usize| lhs.strides[d]);
         let [rhs_row, rhs_col] = if rhs_transposed { [1, 0] } else { [0, 1] }.map(|d: usize| rhs.strides[d]);
-        let strides = [lhs_row, lhs_col, rhs_row, rhs_col].map(|stride| self.code.stride_elements(stride));
-        let args: Vec<Clif> = addresses.into_iter().chain(sizes).chain(strides).collect();
+        let strides = [result.strides[0], lhs_row, lhs_col, rhs_row, rhs_col].map(|s| self.code.stride_elements(s));
+        let accumulate = self.code.b.ins().iconst(types::I64, i64::from(accumulate));
+        let args: Vec<Clif> = addresses.into_iter().chain(sizes).chain(strides).chain([accumulate]).collect();
         self.code.call(helper, &args, None);
         self.summary.dots += 1;
-        Ok(())
     }
 
     /// An output that copies or computes a tile into that memory.

@@ -9,14 +9,15 @@ use super::code::{Code, Pack};
 use super::context::Context;
 use super::mem::{Step, Stride};
 use super::nest::{Graph, Kind, Nest, Node};
-use crate::ir::{DType, OpKind, ReduceOp};
+use super::reduce::Reduction;
+use crate::ir::{DType, OpKind};
 use cranelift::codegen::ir::BlockArg;
 use cranelift::prelude::*;
 use std::mem::offset_of;
 
 /// Elements at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Width {
+pub(super) enum Width {
     /// Four vectors.
     Sixteen,
     /// One vector.
@@ -26,7 +27,7 @@ enum Width {
 }
 
 impl Width {
-    fn vectors(self) -> usize {
+    pub(super) fn vectors(self) -> usize {
         match self {
             Width::Sixteen => 4,
             Width::Four | Width::One => 1,
@@ -34,47 +35,43 @@ impl Width {
     }
 }
 
-struct Loop {
-    size: usize,
+pub(super) struct Loop {
+    pub size: usize,
     /// The dimension of the nest whose strides the loop takes: the innermost of those merged.
     dim: usize,
     /// All dimensions merged into it, a bit each.
     dims: u8,
 }
 
-struct Stream {
-    dtype: DType,
+pub(super) struct Stream {
+    pub dtype: DType,
     /// By loop.
-    steps: Vec<Step>,
+    pub steps: Vec<Step>,
 }
 
-struct Reduction {
-    op: ReduceOp,
-    dtype: DType,
-    node: usize,
-    stream: usize,
-}
+/// The inside of a loop: takes the index and the carried values, gives the next ones.
+type Inside<'a, L> = dyn FnMut(&mut L, Value, &[Value]) -> Vec<Value> + 'a;
 
 /// A nest being emitted.
-struct Loops<'a, 'f, 'k> {
-    code: &'a mut Code<'f>,
+pub(super) struct Loops<'a, 'f, 'k> {
+    pub code: &'a mut Code<'f>,
     nodes: Vec<Node<'k>>,
     levels: Vec<usize>,
     /// Whether a node differs from lane to lane.
     lanes: Vec<bool>,
     /// Whether a node that is equal in all lanes is needed in a vector.
     splat: Vec<bool>,
-    loops: Vec<Loop>,
-    vector: usize,
-    streams: Vec<Stream>,
-    pointers: Vec<Value>,
+    pub loops: Vec<Loop>,
+    pub vector: usize,
+    pub streams: Vec<Stream>,
+    pub pointers: Vec<Value>,
     indices: Vec<Value>,
     /// Node and stream of each output that is written at each step.
     writes: Vec<(usize, usize)>,
-    reductions: Vec<Reduction>,
+    pub reductions: Vec<Reduction>,
     /// Whether the reductions run over the vectorised dimension.
     across: bool,
-    width: Width,
+    pub width: Width,
     packs: Vec<Option<Pack>>,
     splats: Vec<Option<Value>>,
     lane_numbers: Option<Value>,
@@ -183,12 +180,7 @@ fn merge(loops: &mut Vec<Loop>, fixed: u8, accesses: &[[Stride; crate::ir::MAX_R
 
 impl Loops<'_, '_, '_> {
     /// A loop from `from` in steps of `by`, at least once; the body takes index and carried values, and gives the next ones.
-    fn counted(
-        &mut self,
-        [from, to, by]: [usize; 3],
-        carried: &[Value],
-        body: &mut dyn FnMut(&mut Self, Value, &[Value]) -> Vec<Value>,
-    ) -> Vec<Value> {
+    pub(super) fn counted(&mut self, [from, to, by]: [usize; 3], carried: &[Value], body: &mut Inside<'_, Self>) -> Vec<Value> {
         let first = self.code.b.ins().iconst(types::I64, from as i64);
         if from + by >= to {
             return body(self, first, carried);
@@ -216,11 +208,11 @@ impl Loops<'_, '_, '_> {
     }
 
     /// Enters a loop at an index: moves the pointers, computes what is known there. Returns the pointers before.
-    fn enter(&mut self, at: usize, index: Value) -> Vec<Value> {
+    pub(super) fn enter(&mut self, at: usize, index: Value) -> Vec<Value> {
         let before = self.pointers.clone();
         self.indices[at] = index;
         let mut offsets: Vec<(i64, Value)> = vec![];
-        for stream in 0..self.streams.len() {
+        for (stream, &pointer) in before.iter().enumerate() {
             let step = self.streams[stream].steps[at];
             let offset = match step {
                 Step::Fixed(0) => continue,
@@ -234,7 +226,7 @@ impl Loops<'_, '_, '_> {
                 },
                 Step::Dynamic(_) => self.code.times(index, step),
             };
-            self.pointers[stream] = self.code.b.ins().iadd(before[stream], offset);
+            self.pointers[stream] = self.code.b.ins().iadd(pointer, offset);
         }
         self.evaluate(at + 1);
         before
@@ -258,7 +250,7 @@ impl Loops<'_, '_, '_> {
         let size = self.loops[self.vector].size;
         let (main, fours) = (size / 16 * 16, size / 4 * 4);
         let along = !self.reductions.is_empty() && !self.across;
-        let mut sums: Vec<Value> = if along { vec![] } else { self.identities(4, true) };
+        let mut sums: Vec<Value> = if along { vec![] } else { self.partials() };
         if main > 0 {
             self.width = Width::Sixteen;
             sums = self.counted([0, main, 16], &sums, &mut |nest, i, sums| nest.strip(i, sums, 0));
@@ -297,84 +289,12 @@ impl Loops<'_, '_, '_> {
                 let pack = self.operand(node);
                 self.write(stream, pack);
             }
-            for at in 0..self.reductions.len() {
-                self.accumulate(at, &mut sums[4 * at..4 * at + 4], partial);
-            }
+            self.accumulate(&mut sums, partial);
         } else {
             self.along();
         }
         self.pointers = before;
         sums
-    }
-
-    /// Adds the running elements to their partial results.
-    fn accumulate(&mut self, reduction: usize, sums: &mut [Value], partial: usize) {
-        let Reduction { op, dtype, node, .. } = self.reductions[reduction];
-        let pack = self.operand(node);
-        if self.width == Width::One {
-            let (at, lane) = (partial / 4, (partial % 4) as u8);
-            let old = self.code.b.ins().extractlane(sums[at], lane);
-            let new = self.code.combine(op, dtype, old, pack.values()[0]);
-            sums[at] = self.code.b.ins().insertlane(sums[at], new, lane);
-            return;
-        }
-        for (sum, &v) in sums[partial / 4..].iter_mut().zip(pack.values()) {
-            *sum = self.code.combine(op, dtype, *sum, v);
-        }
-    }
-
-    /// The accumulators before the first element.
-    fn identities(&mut self, vectors: usize, vector: bool) -> Vec<Value> {
-        let mut all = vec![];
-        for Reduction { op, dtype, .. } in &self.reductions {
-            let ty = Code::clif_type(*dtype, vector);
-            let v = self.code.bits(Code::identity(*op, *dtype), ty);
-            all.extend(std::iter::repeat_n(v, vectors));
-        }
-        all
-    }
-
-    /// Folds 16 partial results by halves and writes the one that is left.
-    fn fold(&mut self, sums: &[Value]) {
-        for at in 0..self.reductions.len() {
-            let Reduction { op, dtype, stream, .. } = self.reductions[at];
-            let p = &sums[4 * at..4 * at + 4];
-            let low = self.code.combine(op, dtype, p[0], p[2]);
-            let high = self.code.combine(op, dtype, p[1], p[3]);
-            let four = self.code.combine(op, dtype, low, high);
-            let lane: Vec<Value> = (0..4u8).map(|i| self.code.b.ins().extractlane(four, i)).collect();
-            let even = self.code.combine(op, dtype, lane[0], lane[2]);
-            let odd = self.code.combine(op, dtype, lane[1], lane[3]);
-            let all = self.code.combine(op, dtype, even, odd);
-            let all = self.code.rounded(dtype, Pack::one(all)).values()[0];
-            let pointer = self.pointers[stream];
-            self.code.store_scalar(dtype, all, pointer, 0);
-        }
-    }
-
-    /// Reduces along a dimension that is not vectorised, for the running lanes.
-    fn along(&mut self) {
-        let (axis, vectors) = (self.vector + 1, self.width.vectors());
-        let first = self.identities(vectors, self.width != Width::One);
-        let size = self.loops[axis].size;
-        let sums = self.counted([0, size, 1], &first, &mut |nest, index, sums| {
-            let before = nest.enter(axis, index);
-            let mut next = vec![];
-            for at in 0..nest.reductions.len() {
-                let Reduction { op, dtype, node, .. } = nest.reductions[at];
-                let pack = nest.operand(node);
-                for (&sum, &v) in sums[at * vectors..].iter().zip(pack.values()) {
-                    next.push(nest.code.combine(op, dtype, sum, v));
-                }
-            }
-            nest.pointers = before;
-            next
-        });
-        for at in 0..self.reductions.len() {
-            let Reduction { dtype, stream, .. } = self.reductions[at];
-            let pack = self.code.rounded(dtype, Pack::from_slice(&sums[at * vectors..(at + 1) * vectors]));
-            self.write(stream, pack);
-        }
     }
 
     /// Computes the nodes that are known at that level: once for all lanes, or for each.
@@ -394,7 +314,7 @@ impl Loops<'_, '_, '_> {
     }
 
     /// A node's value for the running lanes.
-    fn operand(&mut self, node: usize) -> Pack {
+    pub(super) fn operand(&mut self, node: usize) -> Pack {
         match self.splats[node] {
             Some(v) if self.width != Width::One && !self.lanes[node] => Pack::repeated(v, self.width.vectors()),
             _ => self.packs[node].expect("nodes are computed in order, outer levels first"),
@@ -442,87 +362,5 @@ impl Loops<'_, '_, '_> {
             all.push(self.code.b.ins().iadd(first, by));
         }
         Pack::from_slice(&all)
-    }
-
-    /// Whether the lanes of a stream lie side by side; else the step between them.
-    fn apart(&self, stream: usize) -> Option<Step> {
-        let Stream { dtype, steps } = &self.streams[stream];
-        match steps[self.vector] {
-            Step::Fixed(bytes) if bytes == dtype.bytes() as i64 => None,
-            step => Some(step),
-        }
-    }
-
-    /// Address and offset of the element so many lanes on.
-    fn lane_address(&mut self, stream: usize, step: Step, lane: usize) -> (Value, i32) {
-        let pointer = self.pointers[stream];
-        match step {
-            Step::Fixed(bytes) if i32::try_from(bytes * 16).is_ok() => (pointer, bytes as i32 * lane as i32),
-            _ => {
-                let n = self.code.b.ins().iconst(types::I64, lane as i64);
-                let offset = self.code.times(n, step);
-                (self.code.b.ins().iadd(pointer, offset), 0)
-            }
-        }
-    }
-
-    fn read(&mut self, stream: usize) -> Pack {
-        let dtype = self.streams[stream].dtype;
-        let apart = self.apart(stream);
-        let mut all = vec![];
-        for vector in 0..self.width.vectors() {
-            let Some(step) = apart else {
-                let offset = (vector * 4 * dtype.bytes()) as i32;
-                all.push(self.code.load_vector(dtype, self.pointers[stream], offset));
-                continue;
-            };
-            let mut v = None;
-            for lane in 0..4u8 {
-                let (address, offset) = self.lane_address(stream, step, vector * 4 + lane as usize);
-                let x = self.code.load_scalar(dtype, address, offset);
-                v = Some(match v {
-                    None => self.code.splat(dtype, x),
-                    Some(v) => {
-                        let x = if dtype == DType::Bool {
-                            let wide = self.code.b.ins().uextend(types::I32, x);
-                            self.code.b.ins().ineg(wide)
-                        } else {
-                            x
-                        };
-                        self.code.b.ins().insertlane(v, x, lane)
-                    }
-                });
-            }
-            all.extend(v);
-        }
-        Pack::from_slice(&all)
-    }
-
-    fn write(&mut self, stream: usize, pack: Pack) {
-        let dtype = self.streams[stream].dtype;
-        let apart = self.apart(stream);
-        for (vector, &v) in pack.values().iter().enumerate() {
-            if self.width == Width::One {
-                let pointer = self.pointers[stream];
-                self.code.store_scalar(dtype, v, pointer, 0);
-                continue;
-            }
-            let Some(step) = apart else {
-                let offset = (vector * 4 * dtype.bytes()) as i32;
-                let pointer = self.pointers[stream];
-                self.code.store_vector(dtype, v, pointer, offset);
-                continue;
-            };
-            for lane in 0..4u8 {
-                let (address, offset) = self.lane_address(stream, step, vector * 4 + lane as usize);
-                let mut x = self.code.b.ins().extractlane(v, lane);
-                if dtype == DType::Bool {
-                    let one = self.code.b.ins().iconst(types::I32, 1);
-                    let bit = self.code.b.ins().band(x, one);
-                    x = self.code.b.ins().ireduce(types::I8, bit);
-                }
-                self.code.store_scalar(dtype, x, address, offset);
-            }
-        }
     }
 }

@@ -21,6 +21,8 @@ mod mem;
 mod memory;
 mod nest;
 mod plan;
+mod reduce;
+mod stream;
 mod window;
 
 #[cfg(test)]

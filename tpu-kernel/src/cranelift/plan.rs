@@ -7,7 +7,7 @@
 
 use super::map::{Map, same_but_units};
 use crate::ir::{BinaryOp, DType, Kernel, Op, OpKind, Region, Type, UnaryOp, Value};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Where a tile lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,19 @@ pub(super) struct Plan<'k> {
     demand: Vec<Demand>,
     /// Positions of the stores to each operand.
     stores: Vec<Vec<u32>>,
+    /// Products that a store takes straight to their place, by the value stored.
+    direct: HashMap<Value, Direct<'k>>,
+    /// The position of that store, by product.
+    direct_at: HashMap<Value, u32>,
+}
+
+/// A product that is computed in the memory to which it is stored.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Direct<'k> {
+    /// The `dot`.
+    pub dot: &'k Op,
+    /// Whether it is added to what is there.
+    pub accumulate: bool,
 }
 
 impl<'k> Plan<'k> {
@@ -94,9 +107,12 @@ impl<'k> Plan<'k> {
             place: vec![Place::Inline; values],
             demand: vec![Demand::default(); values],
             stores: vec![vec![]; kernel.params.len()],
+            direct: HashMap::new(),
+            direct_at: HashMap::new(),
         };
         let mut pos = 0;
         plan.number(&kernel.body, None, &mut pos);
+        plan.find_direct();
         let costs = plan.costs();
         for at in (0..plan.ops.len()).rev() {
             let op = plan.ops[at].op;
@@ -125,6 +141,61 @@ impl<'k> Plan<'k> {
     pub(super) fn unused(&self, v: Value) -> bool {
         let demand = &self.demand[v.0 as usize];
         demand.nests.is_empty() && !demand.memory
+    }
+
+    /// The product that a store of this value computes in place.
+    pub(super) fn direct(&self, stored: Value) -> Option<Direct<'k>> {
+        self.direct.get(&stored).copied()
+    }
+
+    /// Whether a product is computed by a later store.
+    pub(super) fn is_direct(&self, dot: Value) -> bool {
+        self.direct_at.contains_key(&dot)
+    }
+
+    /// Finds `store dot` and `store (load + dot)` of one place, where nothing else reads the product or the sum.
+    fn find_direct(&mut self) {
+        for at in 0..self.ops.len() {
+            let OpInfo { op, pos, region, .. } = self.ops[at];
+            if op.kind != OpKind::Store || self.uses[op.operands[1].0 as usize].len() != 1 {
+                continue;
+            }
+            // Defined in this region and read once.
+            let own = |v: Value| {
+                let info = self.def[v.0 as usize].map(|at| &self.ops[at])?;
+                (info.region == region && self.uses[v.0 as usize].len() == 1).then_some(info)
+            };
+            let stored = op.operands[1];
+            let Some(top) = own(stored) else { continue };
+            let found = match top.op.kind {
+                OpKind::Dot { .. } => Some(Direct { dot: top.op, accumulate: false }),
+                OpKind::Binary(BinaryOp::Add) => {
+                    let terms = [top.op.operands[0], top.op.operands[1]];
+                    [terms, [terms[1], terms[0]]].into_iter().find_map(|[a, b]| {
+                        let (load, dot) = (own(a)?, own(b)?);
+                        let added = matches!(load.op.kind, OpKind::Load(_)) && matches!(dot.op.kind, OpKind::Dot { .. });
+                        (added && self.updates(load, op, pos)).then_some(Direct { dot: dot.op, accumulate: true })
+                    })
+                }
+                _ => None,
+            };
+            if let Some(direct) = found {
+                self.direct.insert(stored, direct);
+                self.direct_at.insert(direct.dot.results[0], pos);
+            }
+        }
+    }
+
+    /// Whether the load reads the place that the store at `pos` writes, and no store comes between.
+    fn updates(&self, load: &OpInfo<'_>, store: &Op, pos: u32) -> bool {
+        let Some((param, _)) = self.kernel.param_of(store.operands[0]) else { return false };
+        load.op.operands[0] == store.operands[0]
+            && self.same_starts(load.op, store)
+            && !self.stores[param].iter().any(|&at| at > load.pos && at < pos)
+    }
+
+    fn same_starts(&self, load: &Op, store: &Op) -> bool {
+        load.operands[1..].iter().zip(&store.operands[2..]).all(|(&a, &b)| a == b || self.same_constant(a, b))
     }
 
     fn number(&mut self, region: &'k Region, parent: Option<usize>, pos: &mut u32) {
@@ -249,9 +320,11 @@ impl<'k> Plan<'k> {
         };
         match op.kind {
             OpKind::Dot { .. } => {
+                // A store that computes the product overwrites nothing that the product reads.
+                let end = self.direct_at.get(&result).map_or(pos, |&store| store + 1);
                 demand.memory = true;
                 demand.nests.push((pos, 0));
-                return pos;
+                return end;
             }
             OpKind::Reduce { .. } => {
                 demand.nests.push((pos, 0));
@@ -312,7 +385,7 @@ impl<'k> Plan<'k> {
             | OpKind::Broadcast(_) => {
                 if demand.memory || demand.depth > MAX_DEPTH {
                     Place::Memory
-                } else if cost <= CHEAP {
+                } else if cost <= CHEAP || self.direct.contains_key(&v) {
                     Place::Inline
                 } else if demand.crossing || demand.expanded || demand.nests.len() > 1 {
                     Place::Memory
@@ -335,6 +408,7 @@ impl<'k> Plan<'k> {
                     Place::Inline
                 }
             }
+            OpKind::Dot { .. } if self.is_direct(v) => Place::Inline,
             OpKind::Reduce { .. } | OpKind::Dot { .. } | OpKind::If | OpKind::For | OpKind::While => Place::Memory,
             OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => Place::Inline,
         }
@@ -352,8 +426,7 @@ impl<'k> Plan<'k> {
     fn same_elements(&self, load: &Op, v: Value, store: u32) -> bool {
         let Some(store) = self.ops.iter().find(|info| info.pos == store && info.op.kind == OpKind::Store) else { return false };
         let (stored, shape) = (store.op.operands[1], self.kernel.ty(store.op.operands[1]).shape());
-        let starts = load.operands[1..].iter().zip(&store.op.operands[2..]).all(|(&a, &b)| a == b || self.same_constant(a, b));
-        if !starts || shape != self.kernel.ty(v).shape() {
+        if !self.same_starts(load, store.op) || shape != self.kernel.ty(v).shape() {
             return false;
         }
         let identity = Map::identity(shape);
@@ -382,12 +455,8 @@ impl<'k> Plan<'k> {
             }
             f(at, map);
             let Some(op) = self.def(at) else { continue };
-            let computed = match op.kind {
-                OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select | OpKind::Cast(_) => true,
-                OpKind::Broadcast(_) | OpKind::Transpose(_) | OpKind::Reshape(_) => true,
-                _ => false,
-            };
-            if !computed || (self.place(at) == Place::Memory && !(own && at == v)) {
+            let reads = matches!(op.kind, OpKind::Load(_) | OpKind::Reduce { .. } | OpKind::Dot { .. });
+            if reads || !op.regions.is_empty() || (self.place(at) == Place::Memory && !(own && at == v)) {
                 continue;
             }
             for &operand in &op.operands {

@@ -146,7 +146,7 @@ impl Param {
 
     /// Whether the block can be used where it lies.
     fn stays(&self, array: &Array, index: &[i32]) -> bool {
-        self.in_place && array.pointer.addr() % self.dtype.bytes() == 0 && self.whole(array, index)
+        self.in_place && array.pointer.addr().is_multiple_of(self.dtype.bytes()) && self.whole(array, index)
     }
 
     /// Makes a block current: fills the copy, or points into the array. `copy` is the operand's own memory.

@@ -36,6 +36,7 @@ pub mod expanded {
     pub use super::control::{DYNAMIC, For, If, While, absent, never};
     pub use super::stage::*;
     pub use crate::with_element;
+    pub use std::borrow::Cow;
     pub use std::option::Option;
 }
 

@@ -252,3 +252,28 @@ fn a_step_that_is_not_positive() {
         assert!(matches!(got, Err(RunError::LoopStep { by: b, .. }) if b == by), "{got:?}");
     }
 }
+
+#[test]
+fn a_product_is_stored_where_it_belongs() {
+    let body = "
+    store %x0, %o[%z, %z]
+    %a = load %o[%z, %z] : tile<8x8xf32>
+    %b = load %x[%z, %z] : tile<8x120xf32>
+    %p = dot %a, %b precision highest : tile<8x120xf32>
+    %eight = const 8 : i32
+    %old = load %o[%z, %eight] : tile<8x120xf32>
+    %new = add %p, %old : tile<8x120xf32>
+    store %new, %o[%z, %eight]
+    %c = load %o[%z, %z] : tile<8x8xf32>
+    %d = load %o[%z, %z] : tile<8x128xf32>
+    %q = dot %c, %d precision highest : tile<8x128xf32>
+    store %q, %o[%z, %z]";
+    let case = Case::new(&blocks("", body), &[128]);
+    // Small integers: every sum is exact, so the order does not show.
+    let x = Array::new(DType::F32, &[8, 128], |i| ((i * 7 % 5) as f32 - 2.0).to_bits());
+    case.agree(&[x], &[]).unwrap();
+    let plan = case.compile().plan_summary();
+    // The first store, and copies of the three tiles read from the operand that the products are stored to; no pass
+    // over the results.
+    assert_eq!((plan.nests, plan.outputs, plan.dots), (4, 4, 2));
+}
