@@ -102,7 +102,7 @@ fn a_variable_that_a_method_changes_in_a_branch() {
     }
     impl<S: Shape> Double for Tile<f32, S> {
         fn double(&mut self) {
-            *self = *self * 2.0;
+            *self *= 2.0;
         }
     }
 

@@ -4,7 +4,7 @@ use crate::check::{self, element_name};
 use crate::lower::Lower;
 use crate::model::{Errors, Kernel, Param, Role, Window};
 use crate::{parse, size};
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::collections::HashMap;
 use syn::spanned::Spanned;
@@ -285,10 +285,11 @@ fn stage(model: &Kernel) -> TokenStream {
     // A type of its own for each block size, in the user's words, and no parameter of a function: the compiler
     // would advise to add bounds to those.
     let dims = blocks.iter().enumerate().map(|(i, block)| {
+        let named = quote_spanned!(block.span()=> struct #block {});
         quote! {
             #[allow(dead_code, non_camel_case_types, non_snake_case)]
             #[derive(Clone, Copy)]
-            struct #block {}
+            #named
             impl ::tpu_kernel::lang::Dim for #block {
                 fn size() -> usize {
                     ::tpu_kernel::lang::expanded::block_size(#i)
@@ -307,6 +308,9 @@ fn stage(model: &Kernel) -> TokenStream {
         elements.iter().enumerate().rev().fold(call, |inner, (i, (e, class))| {
             quote!(::tpu_kernel::lang::expanded::with_element!(#class, elements[#i], #e, #inner))
         });
+    // Where the compiler would put a `where` clause: after the user's parameters.
+    let mut no_arguments = Group::new(Delimiter::Parenthesis, TokenStream::new());
+    no_arguments.set_span(model.signature);
     let allows = allows();
     let here = name.span();
     let place = quote_spanned!(here=> ::tpu_kernel::ir::Loc::caller());
@@ -320,7 +324,7 @@ fn stage(model: &Kernel) -> TokenStream {
         };
         #(#dims)*
         #allows
-        fn record<#(#bounds),*>() {
+        fn record<#(#bounds),*> #no_arguments {
             #(#grid)*
             #(#operands)*
             #(#size_lets)*
@@ -357,7 +361,7 @@ fn window(model: &Kernel, param: &Param, window: &Window, declare: &Ident) -> To
     let text = param.name.to_string();
     let array = window.array.iter().map(|e| size::expand(e, &model.blocks));
     let squeezed = window.at.iter().map(|(squeezed, _)| squeezed);
-    let indices = window.at.iter().map(|(_, e)| quote_spanned!(e.span()=> ::tpu_kernel::lang::expanded::index(#e)));
+    let indices = window.at.iter().map(|(_, e)| quote_spanned!(e.span()=> ::tpu_kernel::lang::block_index(#e)));
     let args: Vec<Ident> = model.grid.iter().map(|g| g.name.clone()).collect();
     let axes = 0..args.len();
     let sizes = model.sizes().into_iter().filter(|s| window.at.iter().any(|(_, e)| mentions(e, s)));

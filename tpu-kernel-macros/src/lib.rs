@@ -7,6 +7,7 @@
 
 mod carry;
 mod check;
+mod control;
 mod expand;
 mod lower;
 mod model;

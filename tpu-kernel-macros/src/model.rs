@@ -37,6 +37,8 @@ pub(crate) struct Kernel {
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) visibility: Visibility,
     pub(crate) name: Ident,
+    /// The parentheses of its parameters.
+    pub(crate) signature: Span,
     /// Block sizes, in order: `BM: Dim`.
     pub(crate) blocks: Vec<Ident>,
     /// Type parameters that are neither, reported already.

@@ -23,7 +23,19 @@ pub(crate) fn kernel(attribute: TokenStream, item: ItemFn, errors: &mut Errors) 
     let TypeParams { blocks, elements, unclear } = type_params(&item, errors);
     let params = item.sig.inputs.iter().filter_map(|input| param(input, errors)).collect();
     let body = *item.block;
-    Kernel { attributes: item.attrs, visibility: item.vis, name: item.sig.ident, blocks, unclear, elements, grid, params, body }
+    let signature = item.sig.paren_token.span.join();
+    Kernel {
+        attributes: item.attrs,
+        visibility: item.vis,
+        name: item.sig.ident,
+        signature,
+        blocks,
+        unclear,
+        elements,
+        grid,
+        params,
+        body,
+    }
 }
 
 /// `grid(i: m / BM, …), semantics(parallel, …)`.

@@ -112,6 +112,13 @@ pub fn loop_bound(bound: impl IntoScalar<i32>) -> Scalar<i32> {
     bound.into_scalar()
 }
 
+/// An index of a window's map.
+#[doc(hidden)]
+#[track_caller]
+pub fn block_index(index: impl IntoScalar<i32>) -> Scalar<i32> {
+    index.into_scalar()
+}
+
 /// A variable that a region assigns.
 #[doc(hidden)]
 pub fn carried<W, V: Carry<W>>(_when: PhantomData<W>, variable: &mut V) -> &mut dyn Carry<W> {

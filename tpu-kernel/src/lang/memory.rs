@@ -14,13 +14,31 @@ use super::{Dim, select};
 use crate::ir::{BinaryOp, Loc, OpKind};
 use std::marker::PhantomData;
 
+/// A window on an input array: the block of this grid step. Read only.
+///
+/// Where a block reaches past the array, the elements outside are poison (NaN, `i32::MIN`, true):
+/// replace them with [`In::load_or`], or select them away with [`In::in_bounds`].
+pub struct In<T, S> {
+    raw: Raw,
+    of: PhantomData<(T, S, *const ())>,
+}
+
+/// A window on an output array: the block of this grid step. It starts as poison, keeps its
+/// contents while consecutive steps have the same block, and is written back when the block
+/// changes; what reaches past the array is dropped.
+pub struct Out<T, S> {
+    raw: Raw,
+    of: PhantomData<(T, S, *const ())>,
+}
+
+/// Scratch in VMEM. It starts as poison and keeps its contents over the whole grid.
+pub struct Vmem<T, S> {
+    raw: Raw,
+    of: PhantomData<(T, S, *const ())>,
+}
+
 macro_rules! memory {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        pub struct $name<T, S> {
-            raw: Raw,
-            of: PhantomData<(T, S, *const ())>,
-        }
+    ($name:ident) => {
         impl<T, S> Clone for $name<T, S> {
             fn clone(&self) -> Self {
                 *self
@@ -55,23 +73,9 @@ macro_rules! memory {
     };
 }
 
-memory!(
-    /// A window on an input array: the block of this grid step. Read only.
-    ///
-    /// Where a block reaches past the array, the elements outside are poison (NaN, `i32::MIN`, true):
-    /// replace them with [`In::load_or`], or select them away with [`In::in_bounds`].
-    In
-);
-memory!(
-    /// A window on an output array: the block of this grid step. It starts as poison, keeps its
-    /// contents while consecutive steps have the same block, and is written back when the block
-    /// changes; what reaches past the array is dropped.
-    Out
-);
-memory!(
-    /// Scratch in VMEM. It starts as poison and keeps its contents over the whole grid.
-    Vmem
-);
+memory!(In);
+memory!(Out);
+memory!(Vmem);
 
 fn load<T: Element, S: Shape>(raw: Raw, corner: [i32; 4], rank: usize, loc: Loc) -> Tile<T, S> {
     let operands = [vec![raw], origin(&corner[..rank], &loc)].concat();

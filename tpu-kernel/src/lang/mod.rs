@@ -16,17 +16,18 @@ pub mod stage;
 mod tile;
 mod value;
 
+pub use arith::{Arithmetic, Bitwise};
 pub use compare::{Equality, Order};
 pub use control::{Carry, Condition, Dynamic, Known, When};
 #[doc(hidden)]
-pub use control::{carried, condition, loop_bound};
+pub use control::{block_index, carried, condition, loop_bound};
 pub use dim::{Bcast, D, Dim, One};
 pub use element::{Bits, Element, Float, Number};
-pub use memory::{Corner, In, LoadedFirst, Out, SameRank, Vmem};
+pub use memory::{Corner, In, LoadedFirst, Out, SameRank, Vmem, Written};
 pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
 pub use stage::{num_programs, program_id};
 pub use tile::{choose, dot, dot_with, iota, literal, select};
-pub use value::{Handle, IntoScalar, Operand, Scalar, Tile};
+pub use value::{Handle, IntoScalar, Operand, Scalar, Shaped, Tile};
 
 /// What expanded code calls. Not for people.
 #[doc(hidden)]

@@ -223,12 +223,6 @@ pub fn size(name: &str) -> Scalar<i32> {
     Scalar::wrap(id.map_or(session::dead(), |id| session::emit(OpKind::Size(id), &[], loc)))
 }
 
-/// A block index in an index map.
-#[track_caller]
-pub fn index(i: impl super::value::IntoScalar<i32>) -> Scalar<i32> {
-    i.into_scalar()
-}
-
 type Map<'a> = &'a dyn Fn(&[Scalar<i32>]) -> Vec<Scalar<i32>>;
 
 /// Declares an input window.

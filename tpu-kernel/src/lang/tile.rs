@@ -62,7 +62,7 @@ impl<T: Element, S: Shape> Tile<T, S> {
         Tile::wrap(session::emit(OpKind::Cast(U::DTYPE), &[self.raw()], Loc::caller()))
     }
 
-    /// Dimensions of [`One`] repeated to those of `J`.
+    /// Dimensions of [`One`](super::One) repeated to those of `J`.
     #[track_caller]
     pub fn broadcast<J: Shape>(self) -> Tile<T, J>
     where
@@ -103,7 +103,7 @@ impl<T: Element, S: Shape> Tile<T, S> {
 }
 
 impl<T: Number, S: Shape> Tile<T, S> {
-    /// The sum along an axis, which stays as [`One`]. The order of additions does not depend on the block size.
+    /// The sum along an axis, which stays as [`One`](super::One). The order of additions does not depend on the block size.
     #[track_caller]
     pub fn sum<A>(self, _axis: A) -> Tile<T, S::Reduced>
     where
@@ -112,7 +112,7 @@ impl<T: Number, S: Shape> Tile<T, S> {
         self.reduce::<A>(ReduceOp::Sum)
     }
 
-    /// The largest element along an axis, which stays as [`One`]; NaN wins.
+    /// The largest element along an axis, which stays as [`One`](super::One); NaN wins.
     #[track_caller]
     pub fn max<A>(self, _axis: A) -> Tile<T, S::Reduced>
     where
@@ -121,7 +121,7 @@ impl<T: Number, S: Shape> Tile<T, S> {
         self.reduce::<A>(ReduceOp::Max)
     }
 
-    /// The smallest element along an axis, which stays as [`One`]; NaN wins.
+    /// The smallest element along an axis, which stays as [`One`](super::One); NaN wins.
     #[track_caller]
     pub fn min<A>(self, _axis: A) -> Tile<T, S::Reduced>
     where

@@ -125,7 +125,6 @@ impl IntoScalar<bool> for bool {
     }
 }
 /// Rounded to `T`.
-#[diagnostic::do_not_recommend]
 impl<T: Float> IntoScalar<T> for f32 {
     #[track_caller]
     fn into_scalar(self) -> Scalar<T> {
@@ -220,9 +219,19 @@ macro_rules! scalar_operand {
 }
 
 scalar_operand!([T: Element] Scalar<T>, T, |value, _loc| value);
-scalar_operand!([T: Float] f32, T, |value, loc| constant(float(T::DTYPE, value), loc.clone()));
 scalar_operand!([] i32, i32, |value, loc| constant(value.into(), loc.clone()));
 scalar_operand!([] bool, bool, |value, loc| constant(value.into(), loc.clone()));
+
+// The one that errors show: where a float literal is wrong, the elements are not floating-point.
+impl<T: Float> Operand<T> for f32 {
+    type WithScalar = Scalar<T>;
+    fn operand<J: Shape>(self, loc: &Loc) -> Raw {
+        constant::<T>(float(T::DTYPE, self), loc.clone()).operand::<J>(loc)
+    }
+    fn after_scalar(self, kind: OpKind, left: Scalar<T>, loc: &Loc) -> Scalar<T> {
+        constant::<T>(float(T::DTYPE, self), loc.clone()).after_scalar(kind, left, loc)
+    }
+}
 
 /// A constant of the type of the literal, which is `T`.
 pub(super) fn constant<T: Element>(literal: Literal, loc: Loc) -> Scalar<T> {
