@@ -6,7 +6,7 @@
 
 use super::map::Map;
 use super::mem::Mem;
-use super::plan::{Place, Plan};
+use super::plan::{Place, Plan, Reader};
 use crate::ir::{DType, Kernel, Op, OpKind, ReduceOp, Shape, Type, Value};
 use cranelift::prelude::Value as Clif;
 use std::collections::{HashMap, HashSet};
@@ -25,6 +25,8 @@ pub(super) struct Output {
     pub mem: Mem,
     /// The reduction and its axis.
     pub reduce: Option<(ReduceOp, usize)>,
+    /// Which reader of the value it is.
+    pub reader: Reader,
     /// The value that this output makes available, where it is not a store.
     pub makes: Option<Value>,
     /// The operand that it stores to.
@@ -105,6 +107,12 @@ impl Nest {
         }
         self.add(output, reads);
         Ok(())
+    }
+
+    /// Leaves out what is written only to be read in this nest.
+    pub(super) fn drop_inner(&mut self, plan: &Plan<'_>) {
+        let readers: Vec<Reader> = self.outputs.iter().map(|o| o.reader).collect();
+        self.outputs.retain(|o| !(o.computes_own() && plan.read_only_by(o.value, &readers)));
     }
 
     /// Whether the loops can be ordered for both: reductions along one axis, and writes only beside the last.

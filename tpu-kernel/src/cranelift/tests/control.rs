@@ -277,3 +277,19 @@ fn a_product_is_stored_where_it_belongs() {
     // over the results.
     assert_eq!((plan.nests, plan.outputs, plan.dots), (4, 4, 2));
 }
+
+#[test]
+fn what_only_its_nest_reads_stays_in_registers() {
+    let body = "
+    %e = exp %x0 : tile<8x128xf32>
+    %s = reduce sum %e axis 1 : tile<8x1xf32>
+    %t = add %e, %e : tile<8x128xf32>
+    store %t, %o[%z, %z]
+    %sb = broadcast %s : tile<8x128xf32>
+    %old = load %o[%z, %z] : tile<8x128xf32>
+    %u = add %old, %sb : tile<8x128xf32>
+    store %u, %o[%z, %z]";
+    let plan = run("", body, &[]);
+    // The sum with the first store; the second store. The exponential is written nowhere.
+    assert_eq!((plan.nests, plan.outputs), (2, 3));
+}
