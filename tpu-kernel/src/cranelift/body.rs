@@ -4,7 +4,7 @@ use super::code::{Code, Pack, flags};
 use super::context::{Context, ErrorSlot, FAILED, Helpers};
 use super::loops;
 use super::mem::{Mem, Origin, Start};
-use super::nest::{Graph, Lookup, Nest, Output};
+use super::nest::{Graph, Lookup, Output, Queue};
 use super::plan::{Place, Plan, Reader};
 use crate::ir::{DType, Kernel, Loc, MAX_RANK, Op, OpKind, ParamKind, Precision, Region, Shape, Type, Value};
 use cranelift::codegen::ir::BlockArg;
@@ -68,7 +68,7 @@ pub(super) struct Body<'a, 'f, 'k> {
     pub kernel: &'k Kernel,
     pub plan: &'a Plan<'k>,
     pub values: Values,
-    waiting: Option<Nest>,
+    waiting: Queue,
     /// Bytes of the arena in use, and the most there were.
     pub used: usize,
     most: usize,
@@ -89,7 +89,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             kernel,
             plan,
             values: Values::default(),
-            waiting: None,
+            waiting: Queue::default(),
             used: 0,
             most: 0,
             sites: vec![],
@@ -291,24 +291,14 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
         Ok(mem)
     }
 
-    /// Adds an output to the waiting nest, or emits that and starts another.
+    /// Adds an output to the nests that wait.
     pub(super) fn push(&mut self, output: Output) {
-        let output = match &mut self.waiting {
-            None => output,
-            Some(nest) => match nest.join(self.plan, self.kernel, output) {
-                Ok(()) => return,
-                Err(output) => {
-                    self.flush();
-                    output
-                }
-            },
-        };
-        self.waiting = Some(Nest::new(self.plan, self.kernel, output));
+        self.waiting.push(self.plan, self.kernel, output);
     }
 
-    /// Emits the waiting nest.
+    /// Emits the nests that wait.
     pub(super) fn flush(&mut self) {
-        if let Some(mut nest) = self.waiting.take() {
+        for mut nest in self.waiting.take() {
             nest.drop_inner(self.plan);
             self.summary.nests += 1;
             self.summary.outputs += nest.outputs.len();

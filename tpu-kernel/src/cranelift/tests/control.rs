@@ -293,3 +293,25 @@ fn what_only_its_nest_reads_stays_in_registers() {
     // The sum with the first store; the second store. The exponential is written nowhere.
     assert_eq!((plan.nests, plan.outputs), (2, 3));
 }
+
+#[test]
+fn nests_fuse_past_others() {
+    // Between the exponential and its sum stand operations on columns, as in an online softmax.
+    let body = "
+    %m0 = load %x[%z, %z] : tile<8x1xf32>
+    %mr = reduce max %x0 axis 1 : tile<8x1xf32>
+    %m = max %m0, %mr : tile<8x1xf32>
+    %mb = broadcast %m : tile<8x128xf32>
+    %d = sub %x0, %mb : tile<8x128xf32>
+    %e = exp %d : tile<8x128xf32>
+    %ad = sub %m0, %m : tile<8x1xf32>
+    %alpha = exp %ad : tile<8x1xf32>
+    %s = reduce sum %e axis 1 : tile<8x1xf32>
+    %l = mul %s, %alpha : tile<8x1xf32>
+    %l2 = exp %l : tile<8x1xf32>
+    %lb = broadcast %l2 : tile<8x128xf32>
+    %y = add %e, %lb : tile<8x128xf32>
+    store %y, %o[%z, %z]";
+    // The maximum; the new maximum with alpha; the exponential with its sum; l2; the store.
+    assert_eq!(run("", body, &[]).nests, 5);
+}
