@@ -4,8 +4,8 @@ module {
     %j: i32,
     %kk: i32,
     %x: memref<128x128xbf16, #tpu.memory_space<vmem>>,
-    %y: memref<128x128xbf16, #tpu.memory_space<vmem>>,
-    %o: memref<128x128xbf16, #tpu.memory_space<vmem>>,
+    %w: memref<128x128xbf16, #tpu.memory_space<vmem>>,
+    %o: memref<128x128xf32, #tpu.memory_space<vmem>>,
     %acc: memref<128x128xf32, #tpu.memory_space<vmem>>
   ) attributes {
     dimension_semantics = [#tpu.dimension_semantics<parallel>, #tpu.dimension_semantics<parallel>, #tpu.dimension_semantics<arbitrary>],
@@ -14,7 +14,7 @@ module {
     scratch_operands = 1 : i64,
     window_params = [
       {transform_indices = @map_x, window_bounds = array<i64: 128, 128>},
-      {transform_indices = @map_y, window_bounds = array<i64: 128, 128>},
+      {transform_indices = @map_w, window_bounds = array<i64: 128, 128>},
       {transform_indices = @map_o, window_bounds = array<i64: 128, 128>}
     ]
   } {
@@ -22,44 +22,53 @@ module {
     %c0 = arith.constant 0 : index
     %cst_2 = arith.constant dense<0.0> : vector<128x128xf32>
     %cst_3 = arith.constant 128 : i32
-    %cst_4 = arith.constant dense<500> : vector<128x128xi32>
-    %cst_5 = arith.constant dense<0.0> : vector<128x128xbf16>
-    %cst_6 = arith.constant 4 : i32
-    %cst_7 = arith.constant 1 : i32
-    %0 = arith.cmpi eq, %kk, %cst_0 : i32 loc("matmul.rs":11:5)
+    %cst_4 = arith.constant 1000 : i32
+    %cst_5 = arith.constant 500 : i32
+    %cst_6 = arith.constant dense<0.0> : vector<128x128xbf16>
+    %cst_7 = arith.constant 300 : i32
+    %cst_8 = arith.constant 4 : i32
+    %cst_9 = arith.constant 1 : i32
+    %0 = arith.cmpi eq, %kk, %cst_0 : i32 loc("tests/tests/../../examples/matmul.rs":22:11)
     scf.if %0 {
-      vector.store %cst_2, %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("matmul.rs":15:5)
-    } loc("matmul.rs":16:5)
-    %1 = arith.muli %kk, %cst_3 : i32 loc("matmul.rs":19:5)
-    %2 = vector.load %x[%c0, %c0] : memref<128x128xbf16, #tpu.memory_space<vmem>>, vector<128x128xbf16> loc("matmul.rs":21:5)
-    %3 = vector.load %y[%c0, %c0] : memref<128x128xbf16, #tpu.memory_space<vmem>>, vector<128x128xbf16> loc("matmul.rs":23:5)
-    %4 = tpu.iota {dimensions = array<i32: 1>} : vector<128x128xi32> loc("matmul.rs":24:5)
-    %5 = vector.broadcast %1 : i32 to vector<128x128xi32> loc("matmul.rs":25:5)
-    %6 = arith.addi %4, %5 : vector<128x128xi32> loc("matmul.rs":26:5)
-    %7 = arith.cmpi slt, %6, %cst_4 : vector<128x128xi32> loc("matmul.rs":29:5)
-    %8 = arith.select %7, %2, %cst_5 : vector<128x128xi1>, vector<128x128xbf16> loc("matmul.rs":32:5)
-    %9 = tpu.iota {dimensions = array<i32: 0>} : vector<128x128xi32> loc("matmul.rs":33:5)
-    %10 = vector.broadcast %1 : i32 to vector<128x128xi32> loc("matmul.rs":34:5)
-    %11 = arith.addi %9, %10 : vector<128x128xi32> loc("matmul.rs":35:5)
-    %12 = arith.cmpi slt, %11, %cst_4 : vector<128x128xi32> loc("matmul.rs":38:5)
-    %13 = arith.select %12, %3, %cst_5 : vector<128x128xi1>, vector<128x128xbf16> loc("matmul.rs":41:5)
-    %14 = tpu.matmul %8, %13, %cst_2 {dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, transpose_lhs_hint = false} : vector<128x128xbf16>, vector<128x128xbf16>, vector<128x128xf32> -> vector<128x128xf32> loc("matmul.rs":42:5)
-    %15 = vector.load %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("matmul.rs":44:5)
-    %16 = arith.addf %15, %14 : vector<128x128xf32> loc("matmul.rs":45:5)
-    vector.store %16, %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("matmul.rs":47:5)
-    %17 = arith.subi %cst_6, %cst_7 : i32 loc("matmul.rs":50:5)
-    %18 = arith.cmpi eq, %kk, %17 : i32 loc("matmul.rs":52:5)
-    scf.if %18 {
-      %19 = vector.load %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("matmul.rs":54:5)
-      %20 = arith.truncf %19 : vector<128x128xf32> to vector<128x128xbf16> loc("matmul.rs":55:5)
-      vector.store %20, %o[%c0, %c0] : memref<128x128xbf16, #tpu.memory_space<vmem>>, vector<128x128xbf16> loc("matmul.rs":57:5)
-    } loc("matmul.rs":58:5)
+      vector.store %cst_2, %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("tests/tests/../../examples/matmul.rs":23:13)
+    } loc("tests/tests/../../examples/matmul.rs":22:5)
+    %1 = arith.muli %i, %cst_3 : i32 loc("tests/tests/../../examples/matmul.rs":25:18)
+    %2 = arith.subi %cst_4, %1 : i32 loc("tests/tests/../../examples/matmul.rs":25:18)
+    %3 = vector.broadcast %2 : i32 to vector<128x128xi32> loc("tests/tests/../../examples/matmul.rs":25:18)
+    %4 = tpu.iota {dimensions = array<i32: 0>} : vector<128x128xi32> loc("tests/tests/../../examples/matmul.rs":25:18)
+    %5 = arith.cmpi slt, %4, %3 : vector<128x128xi32> loc("tests/tests/../../examples/matmul.rs":25:18)
+    %6 = arith.muli %kk, %cst_3 : i32 loc("tests/tests/../../examples/matmul.rs":25:18)
+    %7 = arith.subi %cst_5, %6 : i32 loc("tests/tests/../../examples/matmul.rs":25:18)
+    %8 = vector.broadcast %7 : i32 to vector<128x128xi32> loc("tests/tests/../../examples/matmul.rs":25:18)
+    %9 = tpu.iota {dimensions = array<i32: 1>} : vector<128x128xi32> loc("tests/tests/../../examples/matmul.rs":25:18)
+    %10 = arith.cmpi slt, %9, %8 : vector<128x128xi32> loc("tests/tests/../../examples/matmul.rs":25:18)
+    %11 = arith.andi %5, %10 : vector<128x128xi1> loc("tests/tests/../../examples/matmul.rs":25:18)
+    %12 = vector.load %x[%c0, %c0] : memref<128x128xbf16, #tpu.memory_space<vmem>>, vector<128x128xbf16> loc("tests/tests/../../examples/matmul.rs":25:18)
+    %13 = arith.select %11, %12, %cst_6 : vector<128x128xi1>, vector<128x128xbf16> loc("tests/tests/../../examples/matmul.rs":25:18)
+    %14 = arith.cmpi slt, %4, %8 : vector<128x128xi32> loc("tests/tests/../../examples/matmul.rs":25:34)
+    %15 = arith.muli %j, %cst_3 : i32 loc("tests/tests/../../examples/matmul.rs":25:34)
+    %16 = arith.subi %cst_7, %15 : i32 loc("tests/tests/../../examples/matmul.rs":25:34)
+    %17 = vector.broadcast %16 : i32 to vector<128x128xi32> loc("tests/tests/../../examples/matmul.rs":25:34)
+    %18 = arith.cmpi slt, %9, %17 : vector<128x128xi32> loc("tests/tests/../../examples/matmul.rs":25:34)
+    %19 = arith.andi %14, %18 : vector<128x128xi1> loc("tests/tests/../../examples/matmul.rs":25:34)
+    %20 = vector.load %w[%c0, %c0] : memref<128x128xbf16, #tpu.memory_space<vmem>>, vector<128x128xbf16> loc("tests/tests/../../examples/matmul.rs":25:34)
+    %21 = arith.select %19, %20, %cst_6 : vector<128x128xi1>, vector<128x128xbf16> loc("tests/tests/../../examples/matmul.rs":25:34)
+    %22 = tpu.matmul %13, %21, %cst_2 {dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, transpose_lhs_hint = false} : vector<128x128xbf16>, vector<128x128xbf16>, vector<128x128xf32> -> vector<128x128xf32> loc("tests/tests/../../examples/matmul.rs":25:12)
+    %23 = vector.load %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("tests/tests/../../examples/matmul.rs":25:5)
+    %24 = arith.addf %23, %22 : vector<128x128xf32> loc("tests/tests/../../examples/matmul.rs":25:5)
+    vector.store %24, %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("tests/tests/../../examples/matmul.rs":25:5)
+    %25 = arith.subi %cst_8, %cst_9 : i32 loc("tests/tests/../../examples/matmul.rs":26:14)
+    %26 = arith.cmpi eq, %kk, %25 : i32 loc("tests/tests/../../examples/matmul.rs":26:11)
+    scf.if %26 {
+      %27 = vector.load %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("tests/tests/../../examples/matmul.rs":27:21)
+      vector.store %27, %o[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("tests/tests/../../examples/matmul.rs":27:11)
+    } loc("tests/tests/../../examples/matmul.rs":26:5)
     return
   }
   func.func @map_x(%i: i32, %j: i32, %kk: i32) -> (i32, i32) {
     return %i, %kk : i32, i32
   }
-  func.func @map_y(%i: i32, %j: i32, %kk: i32) -> (i32, i32) {
+  func.func @map_w(%i: i32, %j: i32, %kk: i32) -> (i32, i32) {
     return %kk, %j : i32, i32
   }
   func.func @map_o(%i: i32, %j: i32, %kk: i32) -> (i32, i32) {

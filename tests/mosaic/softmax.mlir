@@ -13,27 +13,33 @@ module {
       {transform_indices = @map_o, window_bounds = array<i64: 8, 1024>}
     ]
   } {
-    %c0 = arith.constant 0 : index
-    %cst_1 = arith.constant dense<0> : vector<8x1024xi32>
+    %cst_0 = arith.constant 8 : i32
+    %cst_1 = arith.constant 175 : i32
     %cst_2 = arith.constant dense<1000> : vector<8x1024xi32>
-    %cst_3 = arith.constant dense<0xFF800000> : vector<8x1024xf32>
-    %cst_4 = arith.constant dense<0xFF800000> : vector<8xf32>
-    %cst_5 = arith.constant dense<0.0> : vector<8xf32>
-    %0 = vector.load %x[%c0, %c0] : memref<8x1024xf32, #tpu.memory_space<vmem>>, vector<8x1024xf32> loc("softmax.rs":6:5)
-    %1 = tpu.iota {dimensions = array<i32: 1>} : vector<8x1024xi32> loc("softmax.rs":8:5)
-    %2 = arith.addi %1, %cst_1 : vector<8x1024xi32> loc("softmax.rs":10:5)
-    %3 = arith.cmpi slt, %2, %cst_2 : vector<8x1024xi32> loc("softmax.rs":13:5)
-    %4 = arith.select %3, %0, %cst_3 : vector<8x1024xi1>, vector<8x1024xf32> loc("softmax.rs":16:5)
-    %5 = vector.multi_reduction <maximumf>, %4, %cst_4 [1] : vector<8x1024xf32> to vector<8xf32> loc("softmax.rs":17:5)
-    %6 = vector.shape_cast %5 : vector<8xf32> to vector<8x1xf32> loc("softmax.rs":17:5)
-    %7 = vector.broadcast %6 : vector<8x1xf32> to vector<8x1024xf32> loc("softmax.rs":18:5)
-    %8 = arith.subf %4, %7 : vector<8x1024xf32> loc("softmax.rs":19:5)
-    %9 = math.exp %8 : vector<8x1024xf32> loc("softmax.rs":20:5)
-    %10 = vector.multi_reduction <add>, %9, %cst_5 [1] : vector<8x1024xf32> to vector<8xf32> loc("softmax.rs":21:5)
-    %11 = vector.shape_cast %10 : vector<8xf32> to vector<8x1xf32> loc("softmax.rs":21:5)
-    %12 = vector.broadcast %11 : vector<8x1xf32> to vector<8x1024xf32> loc("softmax.rs":22:5)
-    %13 = arith.divf %9, %12 : vector<8x1024xf32> loc("softmax.rs":23:5)
-    vector.store %13, %o[%c0, %c0] : memref<8x1024xf32, #tpu.memory_space<vmem>>, vector<8x1024xf32> loc("softmax.rs":25:5)
+    %c0 = arith.constant 0 : index
+    %cst_4 = arith.constant dense<0xFF800000> : vector<8x1024xf32>
+    %cst_5 = arith.constant dense<0xFF800000> : vector<8xf32>
+    %cst_6 = arith.constant dense<0.0> : vector<8xf32>
+    %0 = arith.muli %i, %cst_0 : i32 loc("tests/tests/../../examples/softmax.rs":25:28)
+    %1 = arith.subi %cst_1, %0 : i32 loc("tests/tests/../../examples/softmax.rs":25:28)
+    %2 = vector.broadcast %1 : i32 to vector<8x1024xi32> loc("tests/tests/../../examples/softmax.rs":25:28)
+    %3 = tpu.iota {dimensions = array<i32: 0>} : vector<8x1024xi32> loc("tests/tests/../../examples/softmax.rs":25:28)
+    %4 = arith.cmpi slt, %3, %2 : vector<8x1024xi32> loc("tests/tests/../../examples/softmax.rs":25:28)
+    %5 = tpu.iota {dimensions = array<i32: 1>} : vector<8x1024xi32> loc("tests/tests/../../examples/softmax.rs":25:28)
+    %6 = arith.cmpi slt, %5, %cst_2 : vector<8x1024xi32> loc("tests/tests/../../examples/softmax.rs":25:28)
+    %7 = arith.andi %4, %6 : vector<8x1024xi1> loc("tests/tests/../../examples/softmax.rs":25:28)
+    %8 = vector.load %x[%c0, %c0] : memref<8x1024xf32, #tpu.memory_space<vmem>>, vector<8x1024xf32> loc("tests/tests/../../examples/softmax.rs":25:28)
+    %9 = arith.select %7, %8, %cst_4 : vector<8x1024xi1>, vector<8x1024xf32> loc("tests/tests/../../examples/softmax.rs":25:28)
+    %10 = vector.multi_reduction <maximumf>, %9, %cst_5 [1] : vector<8x1024xf32> to vector<8xf32> loc("tests/tests/../../examples/softmax.rs":13:20)
+    %11 = vector.shape_cast %10 : vector<8xf32> to vector<8x1xf32> loc("tests/tests/../../examples/softmax.rs":13:20)
+    %12 = vector.broadcast %11 : vector<8x1xf32> to vector<8x1024xf32> loc("tests/tests/../../examples/softmax.rs":13:13)
+    %13 = arith.subf %9, %12 : vector<8x1024xf32> loc("tests/tests/../../examples/softmax.rs":13:13)
+    %14 = math.exp %13 : vector<8x1024xf32> loc("tests/tests/../../examples/softmax.rs":13:32)
+    %15 = vector.multi_reduction <add>, %14, %cst_6 [1] : vector<8x1024xf32> to vector<8xf32> loc("tests/tests/../../examples/softmax.rs":14:11)
+    %16 = vector.shape_cast %15 : vector<8xf32> to vector<8x1xf32> loc("tests/tests/../../examples/softmax.rs":14:11)
+    %17 = vector.broadcast %16 : vector<8x1xf32> to vector<8x1024xf32> loc("tests/tests/../../examples/softmax.rs":14:5)
+    %18 = arith.divf %14, %17 : vector<8x1024xf32> loc("tests/tests/../../examples/softmax.rs":14:5)
+    vector.store %18, %o[%c0, %c0] : memref<8x1024xf32, #tpu.memory_space<vmem>>, vector<8x1024xf32> loc("tests/tests/../../examples/softmax.rs":25:7)
     return
   }
   func.func @map_x(%i: i32) -> (i32, i32) {

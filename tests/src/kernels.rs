@@ -207,46 +207,6 @@ fn ceil(size: &SizeExpr, block: usize) -> SizeExpr {
     size.clone() / SizeExpr::Const(block as i64)
 }
 
-/// bf16 times bf16, accumulated in f32 scratch over the last grid dimension, edges of k masked.
-pub fn matmul(bm: usize, bn: usize, bk: usize) -> Kernel {
-    let mut w = Writer::new("matmul", "matmul.rs");
-    let [m, n, k] = ["m", "n", "k"].map(|name| w.size(name));
-    w.grid("i", ceil(&m, bm), Semantics::Parallel);
-    w.grid("j", ceil(&n, bn), Semantics::Parallel);
-    w.grid("kk", ceil(&k, bk), Semantics::Arbitrary);
-    let x = w.input("x", DType::Bf16, &[(m.clone(), blocked(bm)), (k.clone(), blocked(bk))], &[Some(0), Some(2)]);
-    let y = w.input("y", DType::Bf16, &[(k, blocked(bk)), (n.clone(), blocked(bn))], &[Some(2), Some(1)]);
-    let o = w.output("o", DType::Bf16, &[(m, blocked(bm)), (n, blocked(bn))], &[Some(0), Some(1)]);
-    let acc = w.scratch("acc", DType::F32, &[bm, bn]);
-
-    let zero = w.constant(0);
-    w.when_program(2, zero, |w| {
-        let zeros = w.filled(0.0f32, &[bm, bn]);
-        w.store(acc, zeros);
-    });
-    let kk = w.op(OpKind::ProgramId(2), &[]);
-    let bk_value = w.constant(bk as i32);
-    let start = w.binary(BinaryOp::Mul, kk, bk_value);
-    let (a, b) = (w.load(x), w.load(y));
-    let columns = w.below(&[bm, bk], 1, start, SizeId(2));
-    let a = w.masked(columns, a, half::bf16::ZERO);
-    let rows = w.below(&[bk, bn], 0, start, SizeId(2));
-    let b = w.masked(rows, b, half::bf16::ZERO);
-    let product = w.dot(a, b, false, Precision::Default);
-    let before = w.load(acc);
-    let sum = w.binary(BinaryOp::Add, before, product);
-    w.store(acc, sum);
-    let steps = w.op(OpKind::NumPrograms(2), &[]);
-    let one = w.constant(1);
-    let last = w.binary(BinaryOp::Sub, steps, one);
-    w.when_program(2, last, |w| {
-        let sum = w.load(acc);
-        let rounded = w.op(OpKind::Cast(DType::Bf16), &[sum]);
-        w.store(o, rounded);
-    });
-    w.finish()
-}
-
 /// Softmax over rows that fit one block of `bn` columns, of which `n` hold data.
 pub fn softmax(bm: usize, bn: usize) -> Kernel {
     let mut w = Writer::new("softmax", "softmax.rs");
@@ -306,53 +266,6 @@ fn scaled_queries(w: &mut Writer, q: Value) -> Value {
     let tile = w.load(q);
     let scale = w.constant(1.0 / (w.ty(tile).shape().dim(1) as f32).sqrt());
     w.stretched(BinaryOp::Mul, tile, scale)
-}
-
-/// Flash attention, blocks of keys on the grid: the state of the softmax lives in scratch.
-pub fn attention(bq: usize, bk: usize, d: usize) -> Kernel {
-    let mut w = Writer::new("attention", "attention.rs");
-    let [h, t, dim] = ["h", "t", "d"].map(|name| w.size(name));
-    let tokens = SizeId(1);
-    w.grid("head", h.clone(), Semantics::Parallel);
-    w.grid("i", ceil(&t, bq), Semantics::Parallel);
-    w.grid("j", ceil(&t, bk), Semantics::Arbitrary);
-    let dims = |block: usize| [(h.clone(), BlockDim::Squeezed), (t.clone(), blocked(block)), (dim.clone(), blocked(d))];
-    let q = w.input("q", DType::F32, &dims(bq), &[Some(0), Some(1), None]);
-    let k = w.input("k", DType::F32, &dims(bk), &[Some(0), Some(2), None]);
-    let v = w.input("v", DType::F32, &dims(bk), &[Some(0), Some(2), None]);
-    let o = w.output("o", DType::F32, &dims(bq), &[Some(0), Some(1), None]);
-    let max = w.scratch("max", DType::F32, &[bq, 1]);
-    let sum = w.scratch("sum", DType::F32, &[bq, 1]);
-    let acc = w.scratch("acc", DType::F32, &[bq, d]);
-
-    let zero = w.constant(0);
-    w.when_program(2, zero, |w| {
-        let lowest = w.filled(f32::NEG_INFINITY, &[bq, 1]);
-        w.store(max, lowest);
-        let zeros = w.filled(0.0f32, &[bq, 1]);
-        w.store(sum, zeros);
-        let zeros = w.filled(0.0f32, &[bq, d]);
-        w.store(acc, zeros);
-    });
-    let j = w.op(OpKind::ProgramId(2), &[]);
-    let by = w.constant(bk as i32);
-    let start = w.binary(BinaryOp::Mul, j, by);
-    let queries = scaled_queries(&mut w, q);
-    let (keys, values) = (w.load(k), w.load(v));
-    let before = Online { max: w.load(max), sum: w.load(sum), acc: w.load(acc) };
-    let after = online(&mut w, queries, keys, values, start, tokens, before);
-    w.store(max, after.max);
-    w.store(sum, after.sum);
-    w.store(acc, after.acc);
-    let steps = w.op(OpKind::NumPrograms(2), &[]);
-    let one = w.constant(1);
-    let last = w.binary(BinaryOp::Sub, steps, one);
-    w.when_program(2, last, |w| {
-        let (acc, sum) = (w.load(acc), w.load(sum));
-        let result = w.stretched(BinaryOp::Div, acc, sum);
-        w.store(o, result);
-    });
-    w.finish()
 }
 
 /// Flash attention, a loop over blocks of keys that carries the state; `tk` holds all keys.

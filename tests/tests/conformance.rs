@@ -197,50 +197,32 @@ fn next_rows(#[block([m, 4] at (i + 1, 0))] x: In<f32, (D<4>, D<4>)>, #[block([m
 }
 
 #[tpu_kernel(grid(i: m / 4, j: n / 4))]
-fn x_down(
-    #[block([m, n] at (i + 1, j))] x: In<f32, (D<4>, D<4>)>,
-    #[block([m, n] at (i, j))] o: Out<f32, (D<4>, D<4>)>,
-) {
+fn x_down(#[block([m, n] at (i + 1, j))] x: In<f32, (D<4>, D<4>)>, #[block([m, n] at (i, j))] o: Out<f32, (D<4>, D<4>)>) {
     o.store(x.load());
 }
 
 #[tpu_kernel(grid(i: m / 4, j: n / 4))]
-fn x_right(
-    #[block([m, n] at (i, j + i))] x: In<f32, (D<4>, D<4>)>,
-    #[block([m, n] at (i, j))] o: Out<f32, (D<4>, D<4>)>,
-) {
+fn x_right(#[block([m, n] at (i, j + i))] x: In<f32, (D<4>, D<4>)>, #[block([m, n] at (i, j))] o: Out<f32, (D<4>, D<4>)>) {
     o.store(x.load());
 }
 
 #[tpu_kernel(grid(i: m / 4, j: n / 4))]
-fn x_negative(
-    #[block([m, n] at (i, j - 1))] x: In<f32, (D<4>, D<4>)>,
-    #[block([m, n] at (i, j))] o: Out<f32, (D<4>, D<4>)>,
-) {
+fn x_negative(#[block([m, n] at (i, j - 1))] x: In<f32, (D<4>, D<4>)>, #[block([m, n] at (i, j))] o: Out<f32, (D<4>, D<4>)>) {
     o.store(x.load());
 }
 
 #[tpu_kernel(grid(i: m / 4, j: n / 4))]
-fn o_down(
-    #[block([m, n] at (i, j))] x: In<f32, (D<4>, D<4>)>,
-    #[block([m, n] at (2 * i, j))] o: Out<f32, (D<4>, D<4>)>,
-) {
+fn o_down(#[block([m, n] at (i, j))] x: In<f32, (D<4>, D<4>)>, #[block([m, n] at (2 * i, j))] o: Out<f32, (D<4>, D<4>)>) {
     o.store(x.load());
 }
 
 #[tpu_kernel(grid(i: m / 4, j: n / 4))]
-fn o_right(
-    #[block([m, n] at (i, j))] x: In<f32, (D<4>, D<4>)>,
-    #[block([m, n] at (i, j + 100))] o: Out<f32, (D<4>, D<4>)>,
-) {
+fn o_right(#[block([m, n] at (i, j))] x: In<f32, (D<4>, D<4>)>, #[block([m, n] at (i, j + 100))] o: Out<f32, (D<4>, D<4>)>) {
     o.store(x.load());
 }
 
 #[tpu_kernel(grid(i: m / 4, j: n / 4))]
-fn o_negative(
-    #[block([m, n] at (i, j))] x: In<f32, (D<4>, D<4>)>,
-    #[block([m, n] at (i - j, j))] o: Out<f32, (D<4>, D<4>)>,
-) {
+fn o_negative(#[block([m, n] at (i, j))] x: In<f32, (D<4>, D<4>)>, #[block([m, n] at (i - j, j))] o: Out<f32, (D<4>, D<4>)>) {
     o.store(x.load());
 }
 
@@ -254,10 +236,7 @@ fn squeezed_row(
 
 /// Both windows leave the array; `o` does so at an earlier step.
 #[tpu_kernel(grid(i: m / 4, j: n / 4))]
-fn both(
-    #[block([m, n] at (i + 1, j))] x: In<f32, (D<4>, D<4>)>,
-    #[block([m, n] at (i, j + 1))] o: Out<f32, (D<4>, D<4>)>,
-) {
+fn both(#[block([m, n] at (i + 1, j))] x: In<f32, (D<4>, D<4>)>, #[block([m, n] at (i, j + 1))] o: Out<f32, (D<4>, D<4>)>) {
     o.store(x.load());
 }
 
@@ -344,7 +323,8 @@ fn case_16_num_programs_block_spec() {
             let x = made(&device, &[m, n], |at| at as i32);
             let block = |at: usize| ((at / n / 8, at / n % 8), (at % n / 128, at % 128));
             let element = |row: (usize, usize), col: (usize, usize)| ((row.0 * 8 + row.1) * n + col.0 * 128 + col.1) as i32;
-            let want = (0..m * n).map(block).map(|(row, col)| element((blocks_m - 1 - row.0, row.1), (blocks_n - 1 - col.0, col.1)));
+            let want =
+                (0..m * n).map(block).map(|(row, col)| element((blocks_m - 1 - row.0, row.1), (blocks_n - 1 - col.0, col.1)));
             expect(&reversed().launch(&device, &x).unwrap(), &[m, n], &want.collect::<Vec<_>>());
             // j · (N + 1) mod N is j: rows move, columns stay.
             let want = (0..m * n).map(block).map(|(row, col)| element(((row.0 + blocks_m - 1) % blocks_m, row.1), col));
@@ -372,10 +352,7 @@ fn counted_steps(
 
 /// Two output windows: one whose block comes back after another's, one that records what it held then.
 #[tpu_kernel(grid(i: n / 8))]
-fn comes_back(
-    #[block([16] at (choose(i == 2, 1, 0)))] o: Out<i32, (D<8>,)>,
-    #[block([n] at (i))] seen: Out<i32, (D<8>,)>,
-) {
+fn comes_back(#[block([16] at (choose(i == 2, 1, 0)))] o: Out<i32, (D<8>,)>, #[block([n] at (i))] seen: Out<i32, (D<8>,)>) {
     seen.store(o.load());
     o.fill(i);
 }

@@ -6,8 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{BlockDim, DType, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Shape, SizeExpr, Type, Value, Window};
-use tpu_kernel::launch::{Allow, Binding, Config, bind};
+use tpu_kernel::ir::{
+    BlockDim, DType, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Precision, Shape, SizeExpr, Type, Value, Window,
+};
+use tpu_kernel::launch::{Allow, Binding, Config, Launchable, bind};
 use tpu_kernel::mosaic;
 use tpu_kernel::passes::canonicalise;
 use tpu_tests::executors::{Array, INTERPRETER, run};
@@ -16,13 +18,33 @@ use tpu_tests::kernels::Writer;
 use tpu_tests::libtpu::{self, Verdict};
 use tpu_tests::{idioms, kernels, one_op};
 
+// The kernels of the examples, as people run them.
+#[path = "../../examples/attention.rs"]
+#[allow(dead_code)]
+mod attention;
+#[path = "../../examples/matmul.rs"]
+#[allow(dead_code)]
+mod matmul;
+#[path = "../../examples/softmax.rs"]
+#[allow(dead_code)]
+mod softmax;
+
+fn staged(kernel: &dyn Launchable, inputs: &[DType]) -> Kernel {
+    let mut kernel = kernel.stage(inputs).expect("a kernel that can be built");
+    canonicalise(&mut kernel);
+    kernel
+}
+
 /// A kernel with its input shapes.
 fn cases() -> Vec<(&'static str, Kernel, DType, Vec<Vec<usize>>)> {
     let qkv = vec![vec![12, 175, 32]; 3];
+    let matmul = matmul::matmul().bm(128).bn(128).bk(128);
+    let softmax = softmax::softmax().r(8).c(1024);
+    let attention = attention::attention().bq(128).bk(128).bd(128).precision(Precision::Highest);
     vec![
-        ("matmul", kernels::matmul(128, 128, 128), DType::Bf16, vec![vec![1000, 500], vec![500, 300]]),
-        ("softmax", kernels::softmax(8, 1024), DType::F32, vec![vec![175, 1000]]),
-        ("attention", kernels::attention(64, 64, 32), DType::F32, qkv.clone()),
+        ("matmul", staged(&matmul, &[DType::Bf16; 2]), DType::Bf16, vec![vec![1000, 500], vec![500, 300]]),
+        ("softmax", staged(&softmax, &[DType::F32]), DType::F32, vec![vec![175, 1000]]),
+        ("attention", staged(&attention, &[DType::F32; 3]), DType::F32, qkv.clone()),
         ("attention_loop", kernels::attention_loop(64, 64, 192, 32), DType::F32, qkv),
     ]
 }

@@ -111,7 +111,12 @@ fn sums_of_integers_wrap() {
 
 #[test]
 fn sums_of_small_integers_are_exact() {
-    fn all<T: Counted + Number + std::fmt::Debug>(device: &Device, dims: [usize; 2], block: [usize; 2], value: impl Fn(usize) -> i32) {
+    fn all<T: Counted + Number + std::fmt::Debug>(
+        device: &Device,
+        dims: [usize; 2],
+        block: [usize; 2],
+        value: impl Fn(usize) -> i32,
+    ) {
         let values: Vec<i32> = (0..dims[0] * dims[1]).map(value).collect();
         let got = sums(device, &made(device, &dims, |at| T::counted(values[at])), block, T::counted(0));
         for ((got, want), dims) in got.iter().zip(reference(dims, &values, 0, |a, b| a + b)).zip(shapes(dims)) {

@@ -94,7 +94,10 @@ impl Cache {
     pub(crate) fn stats(&self) -> Vec<KernelStats> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         let mut stats: Vec<KernelStats> = entries.values().flatten().filter_map(|e| e.stats()).collect();
-        stats.sort_by(|a, b| (a.name, a.path).cmp(&(b.name, b.path)));
+        stats.sort_by(|a, b| {
+            let order = |k: &KernelStats| (k.name, k.path, k.config.blocks.clone(), k.config.elements.clone(), k.inputs.clone());
+            order(a).cmp(&order(b))
+        });
         stats
     }
 }

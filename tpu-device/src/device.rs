@@ -91,7 +91,7 @@ pub struct Stats {
     pub peak_bytes: u64,
     /// Bytes that tensors may take.
     pub capacity_bytes: u64,
-    /// Every compiled kernel, in the order of their names.
+    /// Every compiled kernel, in the order of names, then block sizes and element types.
     pub kernels: Vec<KernelStats>,
 }
 

@@ -11,8 +11,8 @@ use crate::{ArgSpec, Device, DeviceError, Tensor};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use tpu_kernel::exec::{Args, ArrayMut, ArrayRef};
-use tpu_kernel::ir::{DType, Kernel, Literal, Param, ParamKind};
-use tpu_kernel::launch::{Arg, LaunchError, Launchable, Target};
+use tpu_kernel::ir::{DType, Kernel, Literal, Loc, ParamKind};
+use tpu_kernel::launch::{Arg, Argument, LaunchError, Launchable, Target};
 
 impl Target for Device {
     type Tensor = Tensor;
@@ -91,6 +91,9 @@ pub(crate) fn check_devices(device: &Device, args: &[Arg<'_, Tensor>]) -> Result
 }
 
 fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -> Result<Ready, DeviceError> {
+    if let Some(declared) = launchable.arguments() {
+        check_kinds(launchable.name(), declared, args)?;
+    }
     let mut inputs = Vec::with_capacity(args.len());
     inputs.extend(args.iter().filter_map(|arg| arg.array()).map(|(dtype, _)| dtype));
     let entry = device.cache().entry(launchable, &inputs);
@@ -98,6 +101,17 @@ fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -
     check_args(kernel, args)?;
     let bound = entry.bindings.get(kernel, launchable.config(), device.chip(), args)?;
     Ok(Ready { entry, bound })
+}
+
+/// Arguments fit what is declared in number and order: before the kernel is built for the arrays among them.
+fn check_kinds(kernel: &str, declared: &[Argument], args: &[ArgSpec<'_>]) -> Result<(), LaunchError> {
+    if declared.len() != args.len() {
+        return Err(LaunchError::ArgumentCount { kernel: kernel.to_string(), want: declared.len(), got: args.len() });
+    }
+    match declared.iter().zip(args).find(|(declared, arg)| declared.scalar == arg.array().is_some()) {
+        Some((declared, arg)) => Err(wrong_kind(declared.name, declared.scalar, declared.dtype, &declared.loc, arg)),
+        None => Ok(()),
+    }
 }
 
 /// Arguments fit the kernel's inputs and scalars in number, order and kind; scalars also in type.
@@ -113,24 +127,22 @@ fn check_args(kernel: &Kernel, args: &[ArgSpec<'_>]) -> Result<(), LaunchError> 
             ArgSpec::Scalar(dtype) => matches!(param.kind, ParamKind::Scalar) && *dtype == param.ty.dtype(),
         };
         if !fits {
-            return Err(wrong_kind(param, arg));
+            let scalar = matches!(param.kind, ParamKind::Scalar);
+            return Err(wrong_kind(&param.name, scalar, Some(param.ty.dtype()), &param.loc, arg));
         }
     }
     Ok(())
 }
 
-fn wrong_kind(param: &Param, arg: &ArgSpec<'_>) -> LaunchError {
-    let dtype = param.ty.dtype();
+fn wrong_kind(operand: &str, scalar: bool, dtype: Option<DType>, loc: &Loc, arg: &ArgSpec<'_>) -> LaunchError {
+    let what = if scalar { "a scalar" } else { "an array" };
     LaunchError::ArgumentKind {
-        operand: param.name.clone(),
-        want: match param.kind {
-            ParamKind::Scalar => format!("a scalar of {dtype}"),
-            ParamKind::In(_) | ParamKind::Out(_) | ParamKind::Scratch => format!("an array of {dtype}"),
-        },
+        operand: operand.to_string(),
+        want: dtype.map_or(what.to_string(), |dtype| format!("{what} of {dtype}")),
         got: match arg {
             ArgSpec::Array { dtype, shape } => format!("an array {dtype}{shape:?}"),
             ArgSpec::Scalar(dtype) => format!("a scalar of {dtype}"),
         },
-        loc: param.loc.clone(),
+        loc: loc.clone(),
     }
 }

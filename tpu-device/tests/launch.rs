@@ -7,6 +7,7 @@ use kernels::{Handmade, add, count, element, first_block, larger, scale};
 use std::sync::Barrier;
 use std::time::Duration;
 use tpu_device::{Arg, ArgSpec, Chip, DType, Device, DeviceError, Executor, Operation, Target, Tensor};
+use tpu_kernel::launch::Allow;
 
 fn devices() -> [Device; 2] {
     [Executor::Interpreter, Executor::Cranelift].map(|executor| Device::builder(Chip::V5E).executor(executor).build())
@@ -107,6 +108,9 @@ fn many_shapes_of_one_kernel_stay_right() {
 fn what_no_step_writes_is_poison() {
     for device in devices() {
         let x = floats(&device, 300);
+        let refused = device.launch(&first_block(), &[(&x).into()]).unwrap_err();
+        assert_eq!(refused.code(), "L017", "{refused}");
+        let first_block = || first_block().allow(Allow::Unwritten);
         let output = device.launch(&first_block(), &[(&x).into()]).unwrap()[0].to_vec::<f32>().unwrap();
         assert_eq!(output[..128], x.to_vec::<f32>().unwrap()[..128]);
         assert!(output[128..].iter().all(|v| v.is_nan()));

@@ -11,7 +11,7 @@ use syn::{Expr, GenericArgument, ItemFn, PathArguments, ReturnType, Type};
 const MAX_RANK: usize = 4;
 
 /// Methods that every launch has.
-const METHODS: [&str; 8] = ["launch", "precision", "allow", "config", "name", "path", "stage", "clone"];
+const METHODS: [&str; 9] = ["launch", "precision", "allow", "config", "name", "path", "arguments", "stage", "clone"];
 
 /// What a kernel's function may not be, whatever its body.
 pub(crate) fn function(item: &ItemFn, errors: &mut Errors) {

@@ -42,12 +42,12 @@ pub(crate) fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
         // twice, which may be the error, it has once.
         check::distinct(&mut model);
         model.body = Block { brace_token: Default::default(), stmts: vec![] };
-        let stub = launch_type(&model, &quote!({ ::std::unreachable!() }));
+        let stub = launch_type(&model, &quote!(), &quote!({ ::std::unreachable!() }));
         let errors = errors.into_tokens();
         return quote!(#errors #stub);
     }
     let stage = stage(&model);
-    launch_type(&model, &stage)
+    launch_type(&model, &arguments(&model), &stage)
 }
 
 /// The answer to what is no function.
@@ -81,7 +81,7 @@ fn lower_body(model: &mut Kernel, errors: &mut Errors) {
 }
 
 /// The type with the configuration, its methods, and the function that makes it.
-fn launch_type(model: &Kernel, stage: &TokenStream) -> TokenStream {
+fn launch_type(model: &Kernel, arguments: &TokenStream, stage: &TokenStream) -> TokenStream {
     let Kernel { visibility, name, attributes, .. } = model;
     let text = name.to_string();
     let about = format!("A launch of the kernel [`{name}`]({name}()): choose block sizes, then call `launch`.");
@@ -133,6 +133,8 @@ fn launch_type(model: &Kernel, stage: &TokenStream) -> TokenStream {
             fn config(&self) -> &::tpu_kernel::launch::Config {
                 &self.config
             }
+
+            #arguments
 
             #[allow(unused_variables)]
             fn stage(
@@ -217,6 +219,32 @@ fn launch(model: &Kernel) -> TokenStream {
     }
 }
 
+/// `Launchable::arguments`: what a launch takes, with the place of each declaration.
+fn arguments(model: &Kernel) -> TokenStream {
+    let rows = model.params.iter().filter(|p| p.is_argument()).map(|p| {
+        let (text, element) = (p.name.to_string(), &p.element);
+        let scalar = matches!(p.role, Role::Scalar);
+        let generic = element_name(element).is_some_and(|name| model.elements.iter().any(|(e, _)| e == name));
+        let dtype = if generic {
+            quote!(::tpu_kernel::lang::expanded::Option::None)
+        } else {
+            quote!(::tpu_kernel::lang::expanded::Option::Some(<#element as ::tpu_kernel::lang::Element>::DTYPE))
+        };
+        let loc = quote_spanned! {p.name.span()=> ::tpu_kernel::ir::Loc {
+            file: ::tpu_kernel::lang::expanded::Cow::Borrowed(::core::file!()),
+            line: ::core::line!(),
+            column: ::core::column!(),
+        }};
+        quote!(::tpu_kernel::launch::Argument { name: #text, scalar: #scalar, dtype: #dtype, loc: #loc })
+    });
+    quote! {
+        fn arguments(&self) -> ::tpu_kernel::lang::expanded::Option<&'static [::tpu_kernel::launch::Argument]> {
+            const ARGUMENTS: &[::tpu_kernel::launch::Argument] = &[#(#rows),*];
+            ::tpu_kernel::lang::expanded::Option::Some(ARGUMENTS)
+        }
+    }
+}
+
 /// The body of `Launchable::stage`: the signature, and the generic function that declares and records.
 fn stage(model: &Kernel) -> TokenStream {
     let Kernel { name, blocks, elements, params, body, .. } = model;
@@ -232,7 +260,7 @@ fn stage(model: &Kernel) -> TokenStream {
     });
     let sizes = model.sizes();
     let size_names = sizes.iter().map(Ident::to_string);
-    let bounds = elements.iter().map(|(e, class)| quote!(#e #class));
+    let bounds = elements.iter().map(|(e, class)| quote_spanned!(class.span()=> #e: ::tpu_kernel::lang::#class));
     let grid = model.grid.iter().map(|g| {
         let (text, extent) = (g.name.to_string(), size::expand(&g.extent, blocks));
         let semantics = if g.parallel { quote!(Parallel) } else { quote!(Arbitrary) };
@@ -248,9 +276,27 @@ fn stage(model: &Kernel) -> TokenStream {
         let name = &g.name;
         quote!(#[allow(unused_variables)] let #name = ::tpu_kernel::lang::program_id(#axis);)
     });
-    let symbols: Vec<TokenStream> = (0..blocks.len()).map(|i| quote!(::tpu_kernel::lang::Sym<#i>)).collect();
-    let types = elements.iter().map(|(e, _)| e.to_token_stream()).chain(symbols);
-    let types: Vec<TokenStream> = types.collect();
+    let types: Vec<&Ident> = elements.iter().map(|(e, _)| e).collect();
+    // A type of its own for each block size, in the user's words, and no parameter of a function: the compiler
+    // would advise to add bounds to those.
+    let dims = blocks.iter().enumerate().map(|(i, block)| {
+        quote! {
+            #[allow(dead_code, non_camel_case_types, non_snake_case)]
+            #[derive(Clone, Copy)]
+            struct #block {}
+            impl ::tpu_kernel::lang::Dim for #block {
+                fn size() -> usize {
+                    ::tpu_kernel::lang::expanded::block_size(#i)
+                }
+            }
+            impl ::tpu_kernel::lang::Bcast<#block> for #block {
+                type Out = #block;
+            }
+            impl ::tpu_kernel::lang::Bcast<::tpu_kernel::lang::One> for #block {
+                type Out = #block;
+            }
+        }
+    });
     let call = if types.is_empty() { quote!(record()) } else { quote!(record::<#(#types),*>()) };
     let dispatch =
         elements.iter().enumerate().rev().fold(call, |inner, (i, (e, class))| {
@@ -267,13 +313,15 @@ fn stage(model: &Kernel) -> TokenStream {
             inputs: &[#(#inputs),*],
             sizes: &[#(#size_names),*],
         };
-        ::tpu_kernel::lang::expanded::record! { #allows [#(#bounds),*] [#(#blocks),*] {
+        #(#dims)*
+        #allows
+        fn record<#(#bounds),*>() {
             #(#grid)*
             #(#operands)*
             #(#size_lets)*
             #(#index_lets)*
             #body
-        } }
+        }
         ::tpu_kernel::lang::expanded::stage(&SIGNATURE, &self.config, inputs, #place, |elements| #dispatch)
     }}
 }

@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, FnArg, GenericArgument, GenericParam, Ident, ItemFn, Pat, PathArguments, Token, Type, TypeParamBound};
 
-/// The classes of element types, as bounds.
+/// The classes of element types, as bounds; each but the last implies those before it.
 pub(crate) const CLASSES: [&str; 4] = ["Element", "Number", "Float", "Bits"];
 
 /// The function and its attribute as a model; what cannot be understood is reported and left out.
@@ -122,7 +122,8 @@ struct TypeParams {
 }
 
 fn type_params(item: &ItemFn, errors: &mut Errors) -> TypeParams {
-    const WANT: &str = "a kernel's type parameter is a block size, `BM: Dim`, or an element type, `T: Float` (or `Number`, `Element`, `Bits`), with that one bound";
+    const WANT: &str =
+        "a kernel's type parameter is a block size, `BM: Dim`, or an element type, `T: Float` (or `Number`, `Element`, `Bits`)";
     let mut found = TypeParams::default();
     if let Some(clause) = &item.sig.generics.where_clause {
         errors.over(clause, "write each bound in the parameter list: `fn k<T: Float, BM: Dim>`");
@@ -130,13 +131,16 @@ fn type_params(item: &ItemFn, errors: &mut Errors) -> TypeParams {
     for param in &item.sig.generics.params {
         match param {
             GenericParam::Type(ty) => {
-                let bound = match (ty.bounds.len(), ty.bounds.first()) {
-                    (1, Some(TypeParamBound::Trait(bound))) => bound.path.segments.last().map(|s| s.ident.clone()),
+                let bounds = ty.bounds.iter().map(|bound| match bound {
+                    TypeParamBound::Trait(bound) => bound.path.segments.last().map(|s| &s.ident),
                     _ => None,
-                };
-                match bound {
-                    Some(bound) if bound == "Dim" => found.blocks.push(ty.ident.clone()),
-                    Some(bound) if CLASSES.iter().any(|class| bound == class) => found.elements.push((ty.ident.clone(), bound)),
+                });
+                let bounds = bounds.collect::<Option<Vec<&Ident>>>().unwrap_or_default();
+                match &bounds[..] {
+                    [bound] if *bound == "Dim" => found.blocks.push(ty.ident.clone()),
+                    [_, ..] if strongest(&bounds).is_some() => {
+                        found.elements.extend(strongest(&bounds).map(|class| (ty.ident.clone(), class.clone())));
+                    }
                     _ => {
                         // Its bound may be in the `where` clause, which is refused as a whole.
                         if item.sig.generics.where_clause.is_none() {
@@ -159,6 +163,16 @@ fn type_params(item: &ItemFn, errors: &mut Errors) -> TypeParams {
         }
     }
     found
+}
+
+/// The class of elements that implies all of these bounds.
+fn strongest<'b>(bounds: &[&'b Ident]) -> Option<&'b Ident> {
+    let rank = |bound: &Ident| CLASSES.iter().position(|class| bound == class);
+    let ranks = bounds.iter().map(|bound| rank(bound)).collect::<Option<Vec<usize>>>()?;
+    let highest = *ranks.iter().max()?;
+    // `Bits` stands beside `Number` and `Float`.
+    let apart = CLASSES[highest] == "Bits" && ranks.iter().any(|&r| r != highest && CLASSES[r] != "Element");
+    bounds.iter().find(|bound| rank(bound) == Some(highest)).copied().filter(|_| !apart)
 }
 
 fn param(input: &FnArg, errors: &mut Errors) -> Option<Param> {

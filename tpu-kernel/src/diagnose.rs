@@ -181,8 +181,12 @@ fn launch_help(error: &LaunchError) -> Option<String> {
             Some("make the blocks smaller; two buffers let a block arrive while the last one is computed".to_string())
         }
         LaunchError::BlockShape { .. } => {
-            Some("to run in the simulator all the same, allow it on the launch: `allow(block_shape)`".to_string())
+            Some("to run in the simulator all the same, allow it on the launch: `.allow(Allow::BlockShape)`".to_string())
         }
+        LaunchError::Unwritten { extent, blocks, .. } => Some(format!(
+            "a block of {extent} or more would cover the axis, or a grid dimension that counts {blocks} block(s); to leave the rest \
+             poison, `.allow(Allow::Unwritten)`"
+        )),
         LaunchError::SizeSet { size, .. } => Some(format!("leave `{size}` out of the launch: the inputs bind it")),
         LaunchError::BlocksMissing { .. }
         | LaunchError::Unbound { .. }

@@ -1,7 +1,7 @@
 use tpu_kernel::prelude::*;
 
 #[tpu_kernel(grid(i: n / B))]
-fn broken<T: Float + Copy, B: Dim>(#[block([n] at (i))] x: In<T, (B,)>, #[block([n] at (i))] o: Out<T, (B,)>) {
+fn broken<T: Float + Bits, B: Dim>(#[block([n] at (i))] x: In<T, (B,)>, #[block([n] at (i))] o: Out<T, (B,)>) {
     o.store(x.load());
 }
 

@@ -39,6 +39,11 @@ impl Handmade {
         self
     }
 
+    pub(crate) fn allow(mut self, rule: Allow) -> Handmade {
+        self.config.allow.push(rule);
+        self
+    }
+
     pub(crate) fn times_staged(&self) -> usize {
         self.staged.load(SeqCst)
     }

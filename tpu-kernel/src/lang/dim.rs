@@ -1,9 +1,8 @@
-//! Dimensions are types: a literal [`D<128>`](D), [`One`], or a block size chosen at launch ([`Sym`]).
+//! Dimensions are types: a literal [`D<128>`](D), [`One`], or a block size chosen at launch, for which a kernel
+//! has a type of its own with the name of its parameter.
 //!
 //! Rules: two dimensions broadcast when they are the same type or one of them is [`One`]; two block
 //! sizes never are, even where their numbers agree, so that a kernel is right for every block size.
-
-use super::session;
 
 /// The size of one dimension of a tile, known when the kernel is built.
 ///
@@ -26,10 +25,6 @@ pub struct D<const N: usize>;
 #[derive(Clone, Copy, Debug)]
 pub struct One;
 
-/// The `I`th block size of the kernel being built: one compiled staging function serves every size.
-#[derive(Clone, Copy, Debug)]
-pub struct Sym<const I: usize>;
-
 impl<const N: usize> Dim for D<N> {
     fn size() -> usize {
         N
@@ -39,12 +34,6 @@ impl<const N: usize> Dim for D<N> {
 impl Dim for One {
     fn size() -> usize {
         1
-    }
-}
-
-impl<const I: usize> Dim for Sym<I> {
-    fn size() -> usize {
-        session::block_size(I)
     }
 }
 
@@ -68,11 +57,4 @@ impl<const N: usize> Bcast<D<N>> for D<N> {
 #[diagnostic::do_not_recommend]
 impl<const N: usize> Bcast<One> for D<N> {
     type Out = D<N>;
-}
-impl<const I: usize> Bcast<Sym<I>> for Sym<I> {
-    type Out = Sym<I>;
-}
-#[diagnostic::do_not_recommend]
-impl<const I: usize> Bcast<One> for Sym<I> {
-    type Out = Sym<I>;
 }

@@ -20,7 +20,7 @@ pub use compare::{Equality, Order};
 pub use control::{Carry, Condition, Dynamic, Known, When};
 #[doc(hidden)]
 pub use control::{carried, condition, loop_bound};
-pub use dim::{Bcast, D, Dim, One, Sym};
+pub use dim::{Bcast, D, Dim, One};
 pub use element::{Bits, Element, Float, Number};
 pub use memory::{Corner, In, LoadedFirst, Out, SameRank, Vmem};
 pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
@@ -34,25 +34,14 @@ pub mod expanded {
     pub use super::compare::{and, or};
     pub use super::control::{DYNAMIC, For, If, While, absent, never};
     pub use super::stage::*;
-    pub use crate::{record, with_element};
+    pub use crate::with_element;
+    pub use std::borrow::Cow;
     pub use std::option::Option;
 }
 
 /// A plain Rust range: a `for` over it is unrolled while the kernel is built, one over `a..b` is a loop of the kernel.
 pub fn unroll(range: std::ops::Range<i32>) -> std::ops::Range<i32> {
     range
-}
-
-/// The generic function that declares and records a kernel. Its bounds are written here, so that the compiler
-/// does not advise to add to them what the kernel's own signature may not have.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! record {
-    (#[$allows:meta] [$($element:ident $class:ident),*] [$($block:ident),*] $body:tt) => {
-        #[$allows]
-        #[allow(non_snake_case)]
-        fn record<$($element: $crate::lang::$class,)* $($block: $crate::lang::Dim),*>() $body
-    };
 }
 
 /// Expands `$body` with `$t` the Rust type of the element type `$dtype`, which staging has checked against the class.

@@ -30,7 +30,7 @@ impl Raw {
 pub(super) struct Session {
     epoch: u32,
     pub(super) builder: Builder,
-    /// The size of each `Sym`.
+    /// The block sizes, in the order of the kernel's parameters.
     blocks: Vec<usize>,
     /// The precision of dots that do not name their own.
     pub(super) precision: Precision,
@@ -111,7 +111,7 @@ pub(super) fn scope<R>(session: Session, f: impl FnOnce() -> R) -> (Session, std
     (session, result)
 }
 
-/// The size of the block-size symbol, 1 outside a kernel.
+/// The block size of that number, 1 outside a kernel.
 pub(super) fn block_size(index: usize) -> usize {
     with(|s| s.blocks.get(index).copied()).flatten().unwrap_or(1)
 }

@@ -19,7 +19,7 @@ use crate::{BuildFault, Error, passes};
 pub struct Signature {
     /// The name of the function.
     pub name: &'static str,
-    /// Names of the block sizes, by `Sym` number.
+    /// Names of the block sizes, in order.
     pub blocks: &'static [&'static str],
     /// Element type parameters and their class.
     pub elements: &'static [(&'static str, Class)],
@@ -190,6 +190,11 @@ pub fn number(n: impl Into<i64>) -> SizeExpr {
 pub fn grid(name: &str, extent: SizeExpr, semantics: Semantics) {
     let dim = GridDim { name: name.to_string(), extent, semantics, loc: Loc::caller() };
     session::with(|s| s.builder.grid_dim(dim));
+}
+
+/// The block size of that number: what a kernel's dimension types answer.
+pub fn block_size(index: usize) -> usize {
+    session::block_size(index)
 }
 
 /// A block size in value position.

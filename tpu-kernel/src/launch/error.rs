@@ -199,6 +199,26 @@ pub enum LaunchError {
         /// Where it is declared.
         loc: Loc,
     },
+    /// L017
+    #[error(
+        "output `{operand}` would not be written everywhere: along axis {axis} it has {extent} elements, {blocks} block(s) of {block}, and the grid visits {visited}"
+    )]
+    Unwritten {
+        /// The output.
+        operand: String,
+        /// The axis of the array.
+        axis: usize,
+        /// Elements of the array along the axis.
+        extent: usize,
+        /// Elements of a block along the axis.
+        block: usize,
+        /// Blocks that the array has along the axis.
+        blocks: usize,
+        /// The blocks that the grid visits.
+        visited: String,
+        /// Where the output is declared.
+        loc: Loc,
+    },
 }
 
 fn mismatch(size: &str, first: &(String, usize), then: &(String, usize)) -> String {
@@ -238,6 +258,7 @@ impl LaunchError {
             LaunchError::UnknownSize { .. } => "L014",
             LaunchError::SizeSet { .. } => "L015",
             LaunchError::TooLarge { .. } => "L016",
+            LaunchError::Unwritten { .. } => "L017",
         }
     }
 
@@ -253,7 +274,8 @@ impl LaunchError {
             | LaunchError::SizeRange { loc, .. }
             | LaunchError::BlockShape { loc, .. }
             | LaunchError::SizeSet { loc, .. }
-            | LaunchError::TooLarge { loc, .. } => Some(loc),
+            | LaunchError::TooLarge { loc, .. }
+            | LaunchError::Unwritten { loc, .. } => Some(loc),
             LaunchError::ArgumentCount { .. }
             | LaunchError::BlocksMissing { .. }
             | LaunchError::Unbound { .. }

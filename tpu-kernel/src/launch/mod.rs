@@ -3,6 +3,7 @@
 
 mod bind;
 mod binding;
+mod coverage;
 mod error;
 mod maps;
 mod rules;
@@ -14,4 +15,4 @@ mod vmem;
 pub use bind::bind;
 pub use binding::Binding;
 pub use error::LaunchError;
-pub use target::{Allow, Arg, Config, Launchable, Target};
+pub use target::{Allow, Arg, Argument, Config, Launchable, Target};

@@ -4,7 +4,7 @@
 //! implements [`Target`] and decides where arrays live, what is cached and what executes.
 
 use crate::Error;
-use crate::ir::{DType, Kernel, Literal, Precision};
+use crate::ir::{DType, Kernel, Literal, Loc, Precision};
 
 /// What a user chose for one launch of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -17,15 +17,17 @@ pub struct Config {
     pub sizes: Vec<(&'static str, usize)>,
     /// The precision of every `dot` that does not name its own.
     pub precision: Precision,
-    /// Hardware rules that the launch may break.
+    /// Rules that the launch may break.
     pub allow: Vec<Allow>,
 }
 
-/// A hardware rule that a launch may break, because it only runs in the simulator.
+/// A rule that a launch may break where its author insists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Allow {
     /// Block shapes that do not fit the chip's tiles.
     BlockShape,
+    /// Outputs with blocks that no step of the grid visits: they are poison (NaN, `i32::MIN`, true).
+    Unwritten,
 }
 
 /// A kernel with a configuration: what `#[tpu_kernel]` makes.
@@ -39,9 +41,28 @@ pub trait Launchable: Send + Sync {
     /// What the user chose.
     fn config(&self) -> &Config;
 
+    /// What a launch takes, in order: inputs and scalars. A runtime checks arguments against it before it
+    /// builds the kernel; `None` where only the built kernel knows.
+    fn arguments(&self) -> Option<&'static [Argument]> {
+        None
+    }
+
     /// Builds the kernel for input arrays of these element types. Depends on nothing but the
     /// configuration (without its sizes) and the types: a runtime may keep the result under that key.
     fn stage(&self, inputs: &[DType]) -> Result<Kernel, Error>;
+}
+
+/// An input or scalar of a kernel, as it is declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is a scalar; else an array.
+    pub scalar: bool,
+    /// Its element type, where it is not a type parameter.
+    pub dtype: Option<DType>,
+    /// Where it is declared.
+    pub loc: Loc,
 }
 
 /// An argument of a launch: inputs and scalars in the order of the kernel's parameters.

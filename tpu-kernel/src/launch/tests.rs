@@ -196,6 +196,29 @@ fn a_block_outside_the_array_is_found_at_its_first_step() {
 }
 
 #[test]
+fn an_output_is_written_everywhere_unless_allowed() {
+    let zero = |b: &mut Builder, _: &[Value]| vec![b.constant(0, loc(3))];
+    let error = go(&vector(&zero), &[&[1000]]).unwrap_err();
+    assert_eq!((error.code(), error.loc()), ("L017", Some(&loc(11))));
+    assert_eq!(
+        error.to_string(),
+        "output `o` would not be written everywhere: along axis 0 it has 1000 elements, 8 block(s) of 128, and the grid visits 0 only"
+    );
+    assert!(go(&vector(&zero), &[&[128]]).is_ok(), "one block is all there is");
+    // Fewer steps than blocks, though each axis is reached: the diagonal.
+    let made = Copy { dtype: DType::F32, array: vec![size(0); 2], block: blocked(&[128, 128]), grid: vec![size(0) / n(128)] };
+    let diagonal = made.kernel(&["m"], &|_, i| vec![i[0], i[0]]);
+    let error = go(&diagonal, &[&[256, 256]]).unwrap_err();
+    assert!(error.to_string().ends_with("the grid visits at most 2 of 4 blocks in all its steps"), "{error}");
+    assert!(go(&diagonal, &[&[100, 100]]).is_ok());
+    let config = Config { allow: vec![Allow::Unwritten], ..Config::default() };
+    assert!(bind(&diagonal, &Chip::V5E, &[(DType::F32, vec![256, 256])], &config).is_ok());
+    // Blocks visited twice, and in another order, are fine.
+    let made = Copy { dtype: DType::F32, array: vec![size(0)], block: blocked(&[128]), grid: vec![n(2), size(0) / n(128)] };
+    assert!(go(&made.kernel(&["m"], &|_, i| vec![i[1]]), &[&[1000]]).is_ok());
+}
+
+#[test]
 fn an_empty_array_has_no_blocks() {
     let made = Copy { dtype: DType::F32, array: vec![size(0)], block: blocked(&[128]), grid: vec![n(1)] };
     let error = go(&made.kernel(&["m"], &identity), &[&[0]]).unwrap_err();
