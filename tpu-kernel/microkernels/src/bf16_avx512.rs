@@ -38,8 +38,9 @@ pub(crate) unsafe fn product<A: Part, B: Part>(
 ) {
     let k = a.cols;
     let (a_rows, b_panels) = (dst.rows.next_multiple_of(MR), dst.cols.div_ceil(NR));
-    scratch::with(a_rows * PITCH + b_panels * NR * PAIRS, |buffer| {
-        let (a_packed, b_packed) = buffer.split_at_mut(a_rows * PITCH);
+    scratch::with(a_rows * PITCH + (b_panels * PAIRS + PITCH) * NR, |buffer| {
+        let (a_packed, rest) = buffer.split_at_mut(a_rows * PITCH);
+        let (turning, b_packed) = rest.split_at_mut(NR * PITCH);
         for from in (0..k).step_by(2 * PAIRS) {
             let depth = (k - from).min(2 * PAIRS);
             let accumulate = accumulate || from > 0;
@@ -52,7 +53,7 @@ pub(crate) unsafe fn product<A: Part, B: Part>(
             };
             // SAFETY: by this function's contract; the buffers have room for all rows and panels.
             unsafe {
-                let least = pack_rows(a_block, a_part, a_packed).zip(pack_panels(b_block, b_part, b_packed));
+                let least = pack_rows(a_block, a_part, a_packed).zip(pack_panels(b_block, b_part, b_packed, turning));
                 if least.is_some_and(|(a, b)| a + b >= LEAST) {
                     multiply(dst, a_packed, b_packed, depth.div_ceil(2), accumulate);
                 } else {
@@ -126,52 +127,64 @@ unsafe fn pack_rows<P: Part>(a: Raw<*const P::Element>, part: P, out: &mut [u32]
     exponent(least)
 }
 
-/// Packs panels of [`NR`] columns: pair after pair.
+/// Packs panels of [`NR`] columns: pair after pair. Returns the least exponent.
 ///
 /// # Safety
-/// As [`product`]; `out` has `NR * PAIRS` words a panel.
+/// As [`product`]; `out` has `NR * PAIRS` words a panel, `turning` `NR * PITCH` words.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-unsafe fn pack_panels<P: Part>(b: Raw<*const P::Element>, part: P, out: &mut [u32]) -> Option<u32> {
+unsafe fn pack_panels<P: Part>(b: Raw<*const P::Element>, part: P, out: &mut [u32], turning: &mut [u32]) -> Option<u32> {
     let pairs = b.rows.div_ceil(2);
-    let mut least = u16::MAX;
+    let mut least = Some(u32::MAX);
     for (panel, out) in out.chunks_exact_mut(NR * PAIRS).enumerate() {
         let first = panel * NR;
-        let width = (b.cols - first).min(NR);
-        if width < NR {
-            out[..pairs * NR].fill(0);
-        }
-        // SAFETY: the panel's first column is inside b.
-        let from = unsafe { b.ptr.add(first * b.col_stride) };
-        if b.col_stride == 1 {
-            for (p, line) in out.chunks_exact_mut(NR).take(pairs).enumerate() {
-                // SAFETY: rows 2p and, where it exists, 2p + 1 have `width` elements from there on.
-                let (x, y) = unsafe {
-                    let x = std::slice::from_raw_parts(from.add(2 * p * b.row_stride), width);
-                    let next = if 2 * p + 1 < b.rows { (2 * p + 1) * b.row_stride } else { 2 * p * b.row_stride };
-                    (x, std::slice::from_raw_parts(from.add(next), width))
-                };
-                let keep = if 2 * p + 1 < b.rows { u16::MAX } else { 0 };
-                for ((to, &x), &y) in line.iter_mut().zip(x).zip(y) {
-                    let (x, y) = (part.bits(x), part.bits(y) & keep);
-                    least = least.min(magnitude(x)).min(magnitude(y));
-                    *to = pair(x, y);
-                }
-            }
+        let cols = (b.cols - first).min(NR);
+        // SAFETY: the panel's first column is inside b, and it has that many.
+        let b = Raw { ptr: unsafe { b.ptr.add(first * b.col_stride) }, cols, ..b };
+        let lines = &mut out[..pairs * NR];
+        let own = if b.col_stride == 1 {
+            // SAFETY: by this function's contract.
+            unsafe { pack_lines(b, part, lines) }
         } else {
-            for j in 0..width {
-                // SAFETY: the column is inside b.
-                let from = unsafe { from.add(j * b.col_stride) };
-                for p in 0..pairs {
-                    // SAFETY: rows 2p and, where it exists, 2p + 1 are inside b.
-                    let (x, y) = unsafe {
-                        let y = (2 * p + 1 < b.rows).then(|| part.bits(*from.add((2 * p + 1) * b.row_stride)));
-                        (part.bits(*from.add(2 * p * b.row_stride)), y.unwrap_or(0))
-                    };
-                    least = least.min(magnitude(x)).min(magnitude(y));
-                    out[p * NR + j] = pair(x, y);
+            // Columns are packed as rows, which reads along k, and then turned.
+            let turned = Raw { rows: b.cols, cols: b.rows, row_stride: b.col_stride, col_stride: b.row_stride, ..b };
+            // SAFETY: by this function's contract.
+            let own = unsafe { pack_rows(turned, part, turning) };
+            for (p, line) in lines.chunks_exact_mut(NR).enumerate() {
+                for (j, to) in line.iter_mut().enumerate() {
+                    *to = turning[j * PITCH + p];
                 }
             }
+            own
+        };
+        least = least.zip(own).map(|(a, b)| a.min(b));
+    }
+    least
+}
+
+/// Packs one panel of rows that lie along memory.
+///
+/// # Safety
+/// As [`product`]; `lines` has [`NR`] words a pair of rows.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn pack_lines<P: Part>(b: Raw<*const P::Element>, part: P, lines: &mut [u32]) -> Option<u32> {
+    let mut least = u16::MAX;
+    for (p, line) in lines.chunks_exact_mut(NR).enumerate() {
+        let paired = 2 * p + 1 < b.rows;
+        // SAFETY: rows 2p and, where it exists, 2p + 1 have `cols` elements with unit stride.
+        let (x, y) = unsafe {
+            let next = if paired { (2 * p + 1) * b.row_stride } else { 2 * p * b.row_stride };
+            (
+                std::slice::from_raw_parts(b.ptr.add(2 * p * b.row_stride), b.cols),
+                std::slice::from_raw_parts(b.ptr.add(next), b.cols),
+            )
+        };
+        let keep = if paired { u16::MAX } else { 0 };
+        for ((to, &x), &y) in line.iter_mut().zip(x).zip(y) {
+            let (x, y) = (part.bits(x), part.bits(y) & keep);
+            least = least.min(magnitude(x)).min(magnitude(y));
+            *to = pair(x, y);
         }
+        line[b.cols..].fill(0);
     }
     exponent(least)
 }

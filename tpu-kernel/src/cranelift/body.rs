@@ -4,8 +4,8 @@ use super::code::{Code, Pack, flags};
 use super::context::{Context, ErrorSlot, FAILED, Helpers};
 use super::loops;
 use super::mem::{Mem, Origin, Start};
-use super::nest::{Graph, Lookup, Nest, Output};
-use super::plan::{Place, Plan};
+use super::nest::{Graph, Lookup, Output, Queue};
+use super::plan::{Place, Plan, Reader};
 use crate::ir::{DType, Kernel, Loc, MAX_RANK, Op, OpKind, ParamKind, Precision, Region, Shape, Type, Value};
 use cranelift::codegen::ir::BlockArg;
 use cranelift::prelude::{Block, InstBuilder, IntCC, Value as Clif, types};
@@ -68,7 +68,7 @@ pub(super) struct Body<'a, 'f, 'k> {
     pub kernel: &'k Kernel,
     pub plan: &'a Plan<'k>,
     pub values: Values,
-    waiting: Option<Nest>,
+    waiting: Queue,
     /// Bytes of the arena in use, and the most there were.
     pub used: usize,
     most: usize,
@@ -89,7 +89,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             kernel,
             plan,
             values: Values::default(),
-            waiting: None,
+            waiting: Queue::default(),
             used: 0,
             most: 0,
             sites: vec![],
@@ -211,7 +211,8 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                     let mem = self.allocate(result)?;
                     let one = self.kernel.ty(operand).shape().dim(*axis) == 1;
                     let reduce = (!one).then_some((*reduce, *axis));
-                    self.push(Output { value: operand, mem, reduce, makes: Some(result), stores: None });
+                    let reader = self.plan.reader(op, 0);
+                    self.push(Output { value: operand, mem, reduce, reader, makes: Some(result), stores: None });
                 }
             }
             OpKind::Dot { .. } => {
@@ -227,7 +228,10 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                 let (mem, param) = self.access(op, &op.operands[2..], self.kernel.ty(value).shape())?;
                 match self.plan.direct(value) {
                     Some(direct) => self.dot(direct.dot, &mem, direct.accumulate),
-                    None => self.push(Output { value, mem, reduce: None, makes: None, stores: Some(param) }),
+                    None => {
+                        let reader = self.plan.reader(op, 1);
+                        self.push(Output { value, mem, reduce: None, reader, makes: None, stores: Some(param) });
+                    }
                 }
             }
             OpKind::If => self.branch(op)?,
@@ -255,11 +259,12 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
     }
 
     /// A tile that a nest computes: now, where it is held in memory, else where it is consumed.
-    fn tile(&mut self, op: &Op) -> Result<(), String> {
+    fn tile(&mut self, op: &'k Op) -> Result<(), String> {
         let v = op.results[0];
         if self.plan.place(v) == Place::Memory {
             let mem = self.allocate(v)?;
-            self.push(Output { value: v, mem, reduce: None, makes: Some(v), stores: None });
+            let reader = self.plan.reader(op, 0);
+            self.push(Output { value: v, mem, reduce: None, reader, makes: Some(v), stores: None });
         }
         Ok(())
     }
@@ -286,26 +291,17 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
         Ok(mem)
     }
 
-    /// Adds an output to the waiting nest, or emits that and starts another.
+    /// Adds an output to the nests that wait.
     pub(super) fn push(&mut self, output: Output) {
-        self.summary.outputs += 1;
-        let output = match &mut self.waiting {
-            None => output,
-            Some(nest) => match nest.join(self.plan, self.kernel, output) {
-                Ok(()) => return,
-                Err(output) => {
-                    self.flush();
-                    output
-                }
-            },
-        };
-        self.waiting = Some(Nest::new(self.plan, self.kernel, output));
+        self.waiting.push(self.plan, self.kernel, output);
     }
 
-    /// Emits the waiting nest.
+    /// Emits the nests that wait.
     pub(super) fn flush(&mut self) {
-        if let Some(nest) = self.waiting.take() {
+        for mut nest in self.waiting.take() {
+            nest.drop_inner(self.plan);
             self.summary.nests += 1;
+            self.summary.outputs += nest.outputs.len();
             let graph = Graph::new(&nest, self.plan, self.kernel, &mut self.values);
             loops::emit(&mut self.code, &nest, graph);
         }
@@ -358,7 +354,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
         self.code.b.switch_to_block(next);
     }
 
-    fn load(&mut self, op: &Op, shape: Shape) -> Result<(), String> {
+    fn load(&mut self, op: &'k Op, shape: Shape) -> Result<(), String> {
         let v = op.results[0];
         let (mem, _) = self.access(op, &op.operands[1..], shape)?;
         if self.plan.place(v) == Place::Memory {
@@ -396,7 +392,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
     }
 
     /// An output that copies or computes a tile into that memory.
-    pub(super) fn push_copy(&mut self, value: Value, mem: Mem) {
-        self.push(Output { value, mem, reduce: None, makes: None, stores: None });
+    pub(super) fn push_copy(&mut self, value: Value, mem: Mem, reader: Reader) {
+        self.push(Output { value, mem, reduce: None, reader, makes: None, stores: None });
     }
 }

@@ -60,11 +60,12 @@ impl<'k> Body<'_, '_, 'k> {
             self.code.b.switch_to_block(block);
             self.inner(region, |body| {
                 let mut slots = slots.iter();
-                for &v in &region.yields {
+                for (at, &v) in region.yields.iter().enumerate() {
                     if body.kernel.ty(v).is_tile()
                         && let Some(mem) = slots.next()
                     {
-                        body.push_copy(v, mem.clone());
+                        let reader = body.plan.yielding(region, at);
+                        body.push_copy(v, mem.clone(), reader);
                     }
                 }
             })?;
@@ -75,17 +76,18 @@ impl<'k> Body<'_, '_, 'k> {
         Ok(())
     }
 
-    /// Places the initial values of a loop. Returns how each is carried, and the first block arguments.
-    fn carry(&mut self, inits: &[Value], args: &[Value], yields: &[Value]) -> Result<(Vec<Carried>, Vec<Clif>), String> {
+    /// Places the initial values of a loop, its operands from that one on. Returns how each is carried, and the first block arguments.
+    fn carry(&mut self, op: &'k Op, from: usize, args: &[Value], yields: &[Value]) -> Result<(Vec<Carried>, Vec<Clif>), String> {
+        let inits = &op.operands[from..];
         let mut carried = vec![];
-        for (&init, (&arg, &next)) in inits.iter().zip(args.iter().zip(yields)) {
+        for (at, (&init, (&arg, &next))) in inits.iter().zip(args.iter().zip(yields)).enumerate() {
             let ty = self.kernel.ty(init);
             if ty.is_scalar() {
                 carried.push(Carried::Scalar);
                 continue;
             }
             let place = self.slot(ty)?;
-            self.push_copy(init, place.clone());
+            self.push_copy(init, place.clone(), self.plan.reader(op, from + at));
             carried.push(if arg == next { Carried::Still(place) } else { Carried::Moving(place, self.slot(ty)?) });
         }
         self.flush();
@@ -136,7 +138,7 @@ impl<'k> Body<'_, '_, 'k> {
     fn round(&mut self, carried: &[Carried], mut params: &[Clif], region: &'k Region) -> Result<Vec<Clif>, String> {
         let mut tiles = vec![];
         let mut next: Vec<Option<Clif>> = vec![];
-        for (carry, &v) in carried.iter().zip(&region.yields) {
+        for (at, (carry, &v)) in carried.iter().zip(&region.yields).enumerate() {
             match carry {
                 Carried::Scalar => {
                     next.push(None);
@@ -145,13 +147,14 @@ impl<'k> Body<'_, '_, 'k> {
                 Carried::Still(_) => {}
                 Carried::Moving(..) => {
                     let ty = self.kernel.ty(v);
-                    tiles.push((v, Mem::dense(Origin::Pointer(params[1]), ty.dtype(), ty.shape())));
+                    let mem = Mem::dense(Origin::Pointer(params[1]), ty.dtype(), ty.shape());
+                    tiles.push((v, mem, self.plan.yielding(region, at)));
                     next.extend([Some(params[1]), Some(params[0])]);
                     params = &params[2..];
                 }
             }
         }
-        self.inner(region, |body| tiles.into_iter().for_each(|(v, mem)| body.push_copy(v, mem)))?;
+        self.inner(region, |body| tiles.into_iter().for_each(|(v, mem, reader)| body.push_copy(v, mem, reader)))?;
         let mut scalars = region.yields.iter().filter(|&&v| self.kernel.ty(v).is_scalar()).map(|v| self.values.scalars[v]);
         Ok(next.into_iter().filter_map(|v| v.or_else(|| scalars.next())).collect())
     }
@@ -164,7 +167,7 @@ impl<'k> Body<'_, '_, 'k> {
         let wrong = self.code.b.ins().icmp(IntCC::SignedLessThanOrEqual, by, zero);
         self.fail_if(wrong, by, Site::Step { loc: op.loc.clone() });
         let region = &op.regions[0];
-        let (carried, first) = self.carry(&op.operands[3..], &region.args[1..], &region.yields)?;
+        let (carried, first) = self.carry(op, 3, &region.args[1..], &region.yields)?;
         let first: Vec<Clif> = [low].into_iter().chain(first).collect();
         let (header, params) = self.header(&first);
         let more = self.code.b.ins().icmp(IntCC::SignedLessThan, params[0], high);
@@ -186,7 +189,7 @@ impl<'k> Body<'_, '_, 'k> {
     /// `while`.
     pub(super) fn repeat(&mut self, op: &'k Op) -> Result<(), String> {
         let (test, region) = (&op.regions[0], &op.regions[1]);
-        let (carried, first) = self.carry(&op.operands, &region.args, &region.yields)?;
+        let (carried, first) = self.carry(op, 0, &region.args, &region.yields)?;
         let (header, params) = self.header(&first);
         self.name(&carried, &params, &test.args);
         self.inner(test, |_| {})?;

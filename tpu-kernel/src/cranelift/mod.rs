@@ -4,7 +4,7 @@
 //! `nest` and `loops` the fused loops, `lane` single operations; `jit` makes code of it; `driver` and
 //! `window` run it step by step. Compiled code reaches everything through the table in `context`.
 //!
-//! Rules: unsafe code is in `jit`, `memory` and `driver`; no kernel that the verifier has not seen is
+//! Rules: unsafe code is in `jit`, `memory`, `window` and `driver`; no kernel that the verifier has not seen is
 //! compiled; compiled code touches the table, the arena, and windows that the driver has checked.
 
 mod body;

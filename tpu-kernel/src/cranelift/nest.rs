@@ -6,7 +6,7 @@
 
 use super::map::Map;
 use super::mem::Mem;
-use super::plan::{Place, Plan};
+use super::plan::{Place, Plan, Reader};
 use crate::ir::{DType, Kernel, Op, OpKind, ReduceOp, Shape, Type, Value};
 use cranelift::prelude::Value as Clif;
 use std::collections::{HashMap, HashSet};
@@ -25,6 +25,8 @@ pub(super) struct Output {
     pub mem: Mem,
     /// The reduction and its axis.
     pub reduce: Option<(ReduceOp, usize)>,
+    /// Which reader of the value it is.
+    pub reader: Reader,
     /// The value that this output makes available, where it is not a store.
     pub makes: Option<Value>,
     /// The operand that it stores to.
@@ -73,38 +75,44 @@ impl Output {
 }
 
 impl Nest {
-    /// A nest with one output.
-    pub(super) fn new(plan: &Plan<'_>, kernel: &Kernel, output: Output) -> Nest {
-        let mut nest = Nest {
-            shape: kernel.ty(output.value).shape(),
+    fn new(shape: Shape) -> Nest {
+        Nest {
+            shape,
             outputs: vec![],
             own: HashSet::new(),
             reduced: HashSet::new(),
             visited: HashSet::new(),
             loads: HashSet::new(),
             stores: HashSet::new(),
-        };
-        let reads = output.reads(plan, kernel);
-        nest.add(output, reads);
-        nest
+        }
     }
 
-    /// Takes the output in, or gives it back where it has to wait for the end of this nest.
-    pub(super) fn join(&mut self, plan: &Plan<'_>, kernel: &Kernel, output: Output) -> Result<(), Output> {
-        if kernel.ty(output.value).shape() != self.shape || self.outputs.len() == MAX_OUTPUTS || !self.loops_fit(&output) {
-            return Err(output);
-        }
-        let reads = output.reads(plan, kernel);
-        let identity = Map::identity(self.shape);
-        let shares = reads.visited.iter().any(|(v, _)| self.visited.contains(v));
-        let waits = reads.visited.iter().any(|(v, map)| self.reduced.contains(v) || (self.own.contains(v) && *map != identity));
-        let clashes = reads.loads.iter().any(|p| self.stores.contains(p))
-            || output.stores.is_some_and(|p| self.loads.contains(&p) || self.stores.contains(&p));
-        if !shares || waits || clashes {
-            return Err(output);
-        }
-        self.add(output, reads);
-        Ok(())
+    /// Whether the output could be computed inside this nest.
+    fn takes(&self, output: &Output, shape: Shape, reads: &Reads) -> bool {
+        let identity = Map::identity(shape);
+        shape == self.shape
+            && self.outputs.len() < MAX_OUTPUTS
+            && self.loops_fit(output)
+            && reads.visited.iter().any(|(v, _)| self.visited.contains(v))
+            && !reads.visited.iter().any(|(v, map)| self.reduced.contains(v) || (self.own.contains(v) && *map != identity))
+            && !self.clashes(output, reads)
+    }
+
+    /// Whether the output could be computed before this nest instead of after it.
+    fn passes(&self, output: &Output, reads: &Reads) -> bool {
+        !reads.visited.iter().any(|(v, _)| self.reduced.contains(v) || self.own.contains(v)) && !self.clashes(output, reads)
+    }
+
+    /// Whether one stores to an operand that the other loads from or stores to.
+    fn clashes(&self, output: &Output, reads: &Reads) -> bool {
+        reads.loads.iter().any(|p| self.stores.contains(p))
+            || output.stores.is_some_and(|p| self.loads.contains(&p) || self.stores.contains(&p))
+    }
+
+    /// Leaves out what is written only to be read in this nest.
+    pub(super) fn drop_inner(&mut self, plan: &Plan<'_>) {
+        let readers: Vec<Reader> = self.outputs.iter().map(|o| o.reader).collect();
+        self.outputs.retain(|o| !(o.computes_own() && plan.read_only_by(o.value, &readers)));
     }
 
     /// Whether the loops can be ordered for both: reductions along one axis, and writes only beside the last.
@@ -129,6 +137,34 @@ impl Nest {
             None => {}
         }
         self.outputs.push(output);
+    }
+}
+
+/// Nests that wait, in the order in which they will run.
+#[derive(Debug, Default)]
+pub(super) struct Queue(Vec<Nest>);
+
+impl Queue {
+    /// Adds an output to the last nest that takes it, past nests with which it has nothing to do; else as a new nest.
+    pub(super) fn push(&mut self, plan: &Plan<'_>, kernel: &Kernel, output: Output) {
+        let reads = output.reads(plan, kernel);
+        let shape = kernel.ty(output.value).shape();
+        for nest in self.0.iter_mut().rev() {
+            if nest.takes(&output, shape, &reads) {
+                return nest.add(output, reads);
+            }
+            if !nest.passes(&output, &reads) {
+                break;
+            }
+        }
+        let mut nest = Nest::new(shape);
+        nest.add(output, reads);
+        self.0.push(nest);
+    }
+
+    /// The nests, none of which waits any longer.
+    pub(super) fn take(&mut self) -> Vec<Nest> {
+        std::mem::take(&mut self.0)
     }
 }
 

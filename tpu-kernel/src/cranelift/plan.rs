@@ -47,11 +47,14 @@ enum Use {
     Yield(usize, usize),
 }
 
+/// What reads a tile in a nest: a position, and a number there.
+pub(super) type Reader = (u32, u32);
+
 /// What the consumers of a tile ask of it.
 #[derive(Clone, Debug, Default)]
 struct Demand {
     /// The nests that read it: position and number there.
-    nests: Vec<(u32, u32)>,
+    nests: Vec<Reader>,
     /// Read by a helper that takes an address.
     memory: bool,
     /// Read under a reshape: its memory must be dense.
@@ -79,6 +82,9 @@ pub(super) struct Plan<'k> {
     demand: Vec<Demand>,
     /// Positions of the stores to each operand.
     stores: Vec<Vec<u32>>,
+    /// Positions of operations and of the ends of regions, by address in the kernel.
+    positions: HashMap<*const Op, u32>,
+    ends: HashMap<*const Region, u32>,
     /// Products that a store takes straight to their place, by the value stored.
     direct: HashMap<Value, Direct<'k>>,
     /// The position of that store, by product.
@@ -107,6 +113,8 @@ impl<'k> Plan<'k> {
             place: vec![Place::Inline; values],
             demand: vec![Demand::default(); values],
             stores: vec![vec![]; kernel.params.len()],
+            positions: HashMap::new(),
+            ends: HashMap::new(),
             direct: HashMap::new(),
             direct_at: HashMap::new(),
         };
@@ -141,6 +149,22 @@ impl<'k> Plan<'k> {
     pub(super) fn unused(&self, v: Value) -> bool {
         let demand = &self.demand[v.0 as usize];
         demand.nests.is_empty() && !demand.memory
+    }
+
+    /// The reader that an operation is of its operand so many on (0 for its result).
+    pub(super) fn reader(&self, op: &'k Op, operand: usize) -> Reader {
+        (self.positions[&std::ptr::from_ref(op)], operand as u32)
+    }
+
+    /// The reader that a region is of the value that it yields so many on.
+    pub(super) fn yielding(&self, region: &'k Region, index: usize) -> Reader {
+        (self.ends[&std::ptr::from_ref(region)], index as u32)
+    }
+
+    /// Whether only these nests read a tile, and none by its address.
+    pub(super) fn read_only_by(&self, v: Value, nests: &[Reader]) -> bool {
+        let demand = &self.demand[v.0 as usize];
+        !demand.memory && demand.nests.iter().all(|reader| nests.contains(reader))
     }
 
     /// The product that a store of this value computes in place.
@@ -203,6 +227,7 @@ impl<'k> Plan<'k> {
         self.regions.push(RegionInfo { parent, end: 0 });
         for op in &region.ops {
             let index = self.ops.len();
+            self.positions.insert(op, *pos);
             self.ops.push(OpInfo { op, pos: *pos, end: 0, region: at });
             for (i, v) in op.operands.iter().enumerate() {
                 self.uses[v.0 as usize].push(Use::Op(index, i));
@@ -225,6 +250,7 @@ impl<'k> Plan<'k> {
             self.uses[v.0 as usize].push(Use::Yield(at, i));
         }
         self.regions[at].end = *pos;
+        self.ends.insert(region, *pos);
         *pos += 1;
     }
 

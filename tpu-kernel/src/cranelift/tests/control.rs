@@ -277,3 +277,41 @@ fn a_product_is_stored_where_it_belongs() {
     // over the results.
     assert_eq!((plan.nests, plan.outputs, plan.dots), (4, 4, 2));
 }
+
+#[test]
+fn what_only_its_nest_reads_stays_in_registers() {
+    let body = "
+    %e = exp %x0 : tile<8x128xf32>
+    %s = reduce sum %e axis 1 : tile<8x1xf32>
+    %t = add %e, %e : tile<8x128xf32>
+    store %t, %o[%z, %z]
+    %sb = broadcast %s : tile<8x128xf32>
+    %old = load %o[%z, %z] : tile<8x128xf32>
+    %u = add %old, %sb : tile<8x128xf32>
+    store %u, %o[%z, %z]";
+    let plan = run("", body, &[]);
+    // The sum with the first store; the second store. The exponential is written nowhere.
+    assert_eq!((plan.nests, plan.outputs), (2, 3));
+}
+
+#[test]
+fn nests_fuse_past_others() {
+    // Between the exponential and its sum stand operations on columns, as in an online softmax.
+    let body = "
+    %m0 = load %x[%z, %z] : tile<8x1xf32>
+    %mr = reduce max %x0 axis 1 : tile<8x1xf32>
+    %m = max %m0, %mr : tile<8x1xf32>
+    %mb = broadcast %m : tile<8x128xf32>
+    %d = sub %x0, %mb : tile<8x128xf32>
+    %e = exp %d : tile<8x128xf32>
+    %ad = sub %m0, %m : tile<8x1xf32>
+    %alpha = exp %ad : tile<8x1xf32>
+    %s = reduce sum %e axis 1 : tile<8x1xf32>
+    %l = mul %s, %alpha : tile<8x1xf32>
+    %l2 = exp %l : tile<8x1xf32>
+    %lb = broadcast %l2 : tile<8x128xf32>
+    %y = add %e, %lb : tile<8x128xf32>
+    store %y, %o[%z, %z]";
+    // The maximum; the new maximum with alpha; the exponential with its sum; l2; the store.
+    assert_eq!(run("", body, &[]).nests, 5);
+}
