@@ -6,9 +6,10 @@
 
 use super::control::{Decision, When, lazily};
 use super::element::{Element, Number};
-use super::memory::{In, LoadedFirst, Out, Vmem};
+use super::memory::{In, Out, Vmem};
 use super::session;
 use super::shape::{BcastShape, Shape};
+use super::unloaded::LoadedFirst;
 use super::value::{Handle, IntoScalar, Join, Operand, Scalar, Tile, constant};
 use crate::ir::{CompareOp, Loc, OpKind};
 

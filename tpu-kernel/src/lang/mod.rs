@@ -14,6 +14,7 @@ mod session;
 mod shape;
 pub mod stage;
 mod tile;
+mod unloaded;
 mod value;
 
 pub use arith::{Arithmetic, Bitwise};
@@ -23,10 +24,11 @@ pub use control::{Carry, Condition, Dynamic, Known, When};
 pub use control::{block_index, carried, condition, loop_bound};
 pub use dim::{Bcast, D, Dim, One};
 pub use element::{Bits, Element, Float, Number};
-pub use memory::{Corner, In, LoadedFirst, Out, SameRank, Vmem, Written};
+pub use memory::{Corner, In, Out, SameRank, Vmem, Written};
 pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
 pub use stage::{num_programs, program_id};
 pub use tile::{choose, dot, dot_with, iota, literal, select};
+pub use unloaded::LoadedFirst;
 pub use value::{Handle, IntoScalar, Operand, Scalar, Shaped, Tile};
 
 /// What expanded code calls. Not for people.

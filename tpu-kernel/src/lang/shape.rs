@@ -22,7 +22,8 @@ pub trait Shape: Copy + 'static + BcastShape<Self, J = Self> + BcastShape<(), J 
 /// Shapes that broadcast to `J`: equal, or of equal rank with [`One`] where they differ. `()` stands for a scalar.
 #[diagnostic::on_unimplemented(
     message = "block shapes do not match: `{Self}` against `{B}`",
-    label = "`{Self}` and `{B}` do not broadcast: dimensions are the same, or one of them is `One`"
+    label = "`{Self}` and `{B}` do not broadcast: dimensions are the same, or one of them is `One`",
+    note = "ranks are the same, too: a vector of columns becomes a row by `.reshape::<(One, C)>()`"
 )]
 pub trait BcastShape<B> {
     /// The common shape.

@@ -174,7 +174,7 @@ impl<T, S> Shaped for Tile<T, S> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a value with elements of `{T}`",
     label = "expected a tile, a scalar or a literal of `{T}`",
-    note = "memory is loaded first, `x.load()`; other elements are converted, `x.cast()`; a float literal has a point, `2.0`"
+    note = "memory is loaded first, `x.load()`; other elements are converted, `x.cast::<{T}>()`; a float literal has a point, `2.0`"
 )]
 pub trait Operand<T: Element>: Shaped {
     /// What an operator makes of a scalar and this operand: a scalar, or a tile where this is one.

@@ -1,0 +1,122 @@
+//! What memory is not: the operators and functions of tiles, on windows and scratch, where each is an
+//! error that says to load first. Nothing here records anything.
+
+use super::Dim;
+use super::element::Element;
+use super::memory::{In, Out, Vmem};
+use super::session;
+use super::shape::{HasAxis, Shape};
+use super::value::{Handle, Tile};
+
+/// A value that arithmetic takes: never memory. The bound makes `window + tile` an error about memory.
+#[diagnostic::on_unimplemented(
+    message = "`{M}` is memory, not a value",
+    label = "load it first: `.load()`",
+    note = "arithmetic takes tiles; `.load()` reads the block of this grid step"
+)]
+pub trait LoadedFirst<M> {}
+
+macro_rules! not_a_value {
+    ($($name:ident)+: $operators:tt) => { $(not_a_value!(@one $name $operators);)+ };
+    (@one $name:ident [$($tr:ident $method:ident),+]) => {
+        $(
+            impl<T: Element, S: Shape, R: LoadedFirst<$name<T, S>>> std::ops::$tr<R> for $name<T, S> {
+                type Output = Tile<T, S>;
+                fn $method(self, _other: R) -> Tile<T, S> {
+                    nothing()
+                }
+            }
+            not_a_value!(@literal f32, $name $tr $method);
+            not_a_value!(@literal i32, $name $tr $method);
+        )+
+        impl<T: Element, S: Shape> std::ops::Neg for $name<T, S>
+        where
+            (): LoadedFirst<$name<T, S>>,
+        {
+            type Output = Tile<T, S>;
+            fn neg(self) -> Tile<T, S> {
+                nothing()
+            }
+        }
+    };
+    (@literal $literal:ty, $name:ident $tr:ident $method:ident) => {
+        impl<T: Element, S: Shape> std::ops::$tr<$name<T, S>> for $literal
+        where
+            $literal: LoadedFirst<$name<T, S>>,
+        {
+            type Output = Tile<T, S>;
+            fn $method(self, _other: $name<T, S>) -> Tile<T, S> {
+                nothing()
+            }
+        }
+    };
+}
+
+/// A tile that no kernel accepts: an error has said why.
+fn nothing<T: Element, S: Shape>() -> Tile<T, S> {
+    Tile::wrap(session::dead())
+}
+
+macro_rules! no_functions {
+    ($($name:ident)+) => { $(
+        // The bound is the method's, not the block's: a method that is found and then refused explains itself.
+        #[doc(hidden)]
+        impl<T: Element, S: Shape> $name<T, S> {
+            no_functions!(@unary $name: exp sqrt rsqrt tanh abs);
+            no_functions!(@binary $name: maximum minimum);
+            no_functions!(@reduction $name: sum max min);
+
+            pub fn cast<U: Element>(self) -> Tile<U, S>
+            where
+                (): LoadedFirst<$name<T, S>>,
+            {
+                nothing()
+            }
+
+            pub fn reshape<J: Shape>(self) -> Tile<T, J>
+            where
+                (): LoadedFirst<$name<T, S>>,
+            {
+                nothing()
+            }
+        }
+
+        #[doc(hidden)]
+        impl<T: Element, R: Dim, C: Dim> $name<T, (R, C)> {
+            pub fn t(self) -> Tile<T, (C, R)>
+            where
+                (): LoadedFirst<$name<T, (R, C)>>,
+            {
+                nothing()
+            }
+        }
+    )+ };
+    (@unary $name:ident: $($method:ident)+) => { $(
+        pub fn $method(self) -> Tile<T, S>
+        where
+            (): LoadedFirst<$name<T, S>>,
+        {
+            nothing()
+        }
+    )+ };
+    (@binary $name:ident: $($method:ident)+) => { $(
+        pub fn $method<B>(self, _other: B) -> Tile<T, S>
+        where
+            (): LoadedFirst<$name<T, S>>,
+        {
+            nothing()
+        }
+    )+ };
+    (@reduction $name:ident: $($method:ident)+) => { $(
+        pub fn $method<A>(self, _axis: A) -> Tile<T, S::Reduced>
+        where
+            S: HasAxis<A>,
+            (): LoadedFirst<$name<T, S>>,
+        {
+            nothing()
+        }
+    )+ };
+}
+
+no_functions!(In Out Vmem);
+not_a_value!(In Out Vmem: [Add add, Sub sub, Mul mul, Div div, Rem rem]);
