@@ -315,3 +315,15 @@ fn nests_fuse_past_others() {
     // The maximum; the new maximum with alpha; the exponential with its sum; l2; the store.
     assert_eq!(run("", body, &[]).nests, 5);
 }
+
+#[test]
+fn long_chains_and_shared_operands() {
+    // 1000 tiles in a row, each read twice by the next: 2^1000 paths, one value each.
+    let mut body = String::from("    %c0 = mul %x0, %x0 : tile<8x128xf32>\n");
+    for i in 0..1000 {
+        let op = ["add", "min", "sub", "max"][i % 4];
+        body += &format!("    %c{} = {op} %c{i}, %c{} : tile<8x128xf32>\n", i + 1, i.saturating_sub(1));
+    }
+    body += "    store %c1000, %o[%z, %z]";
+    run("", &body, &[]);
+}
