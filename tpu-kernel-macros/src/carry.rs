@@ -4,8 +4,10 @@
 //! scope inside the region declares it. Names come in the order of their first assignment.
 
 use std::collections::HashSet;
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{BinOp, Block, Expr, Ident, Local, Pat};
+use syn::{BinOp, Block, Expr, Ident, Local, Pat, Token};
 
 /// The variables assigned in these parts of a region, in order, with the place of the first assignment.
 pub(crate) fn assigned(exprs: &[&Expr], blocks: &[&Block]) -> Vec<Ident> {
@@ -59,6 +61,29 @@ pub(crate) const fn assigns(op: &BinOp) -> bool {
             | BinOp::ShlAssign(_)
             | BinOp::ShrAssign(_)
     )
+}
+
+/// Macros whose arguments are plain expressions. Others could assign what they capture.
+pub(crate) const MACROS: [&str; 10] = [
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "panic",
+    "unreachable",
+    "format",
+    "vec",
+];
+
+/// The arguments of a macro that the language knows; `None` for others.
+pub(crate) fn macro_arguments(call: &syn::Macro) -> Option<Punctuated<Expr, Token![,]>> {
+    let name = call.path.segments.last()?;
+    if !MACROS.iter().any(|known| name.ident == known) {
+        return None;
+    }
+    Punctuated::<Expr, Token![,]>::parse_terminated.parse2(call.tokens.clone()).ok()
 }
 
 struct Finder {
@@ -168,7 +193,7 @@ impl<'e> Visit<'e> for Finder {
     }
 
     fn visit_macro(&mut self, call: &'e syn::Macro) {
-        for argument in crate::lower::macro_arguments(call).into_iter().flatten() {
+        for argument in macro_arguments(call).into_iter().flatten() {
             // The arguments are parsed here and live only here: collect by a visit of their own.
             let mut inner = Finder { scopes: std::mem::take(&mut self.scopes), found: std::mem::take(&mut self.found) };
             Visit::visit_expr(&mut inner, &argument);

@@ -1,6 +1,7 @@
 //! The rules of a kernel's signature that rustc cannot know.
 
-use crate::model::{Errors, Kernel, Param, Role};
+use crate::errors::Errors;
+use crate::model::{Kernel, Param, Role};
 use proc_macro2::Ident;
 use quote::ToTokens;
 use std::collections::HashMap;

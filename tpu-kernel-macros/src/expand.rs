@@ -1,8 +1,9 @@
 //! The code that a kernel becomes: a launch type with its methods, and the staging function.
 
 use crate::check::{self, element_name};
+use crate::errors::Errors;
 use crate::lower::Lower;
-use crate::model::{Errors, Kernel, Param, Role, Window};
+use crate::model::{Kernel, Param, Role, Window};
 use crate::{parse, size};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};

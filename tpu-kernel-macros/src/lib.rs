@@ -8,6 +8,7 @@
 mod carry;
 mod check;
 mod control;
+mod errors;
 mod expand;
 mod lower;
 mod model;

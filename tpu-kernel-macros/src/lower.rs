@@ -5,15 +5,13 @@
 
 use crate::carry;
 use crate::control::{Range, early_exit, has_let, range};
-use crate::model::Errors;
+use crate::errors::Errors;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use std::collections::HashMap;
-use syn::parse::Parser;
-use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{BinOp, Block, Expr, ExprBinary, ExprForLoop, ExprIf, ExprWhile, Pat, Stmt, Token};
+use syn::{BinOp, Block, Expr, ExprBinary, ExprForLoop, ExprIf, ExprWhile, Pat, Stmt};
 
 /// What the rewriting needs to know of the function around the body.
 pub(crate) struct Lower<'a> {
@@ -37,29 +35,6 @@ pub(crate) enum Loop {
     Rolled,
     /// A loop of Rust, run while the kernel is built; or a `while`, whose condition's type decides.
     Plain,
-}
-
-/// Macros whose arguments are plain expressions. Others could assign what they capture.
-const MACROS: [&str; 10] = [
-    "assert",
-    "assert_eq",
-    "assert_ne",
-    "debug_assert",
-    "debug_assert_eq",
-    "debug_assert_ne",
-    "panic",
-    "unreachable",
-    "format",
-    "vec",
-];
-
-/// The arguments of a macro that the language knows; `None` for others.
-pub(crate) fn macro_arguments(call: &syn::Macro) -> Option<Punctuated<Expr, Token![,]>> {
-    let name = call.path.segments.last()?;
-    if !MACROS.iter().any(|known| name.ident == known) {
-        return None;
-    }
-    Punctuated::<Expr, Token![,]>::parse_terminated.parse2(call.tokens.clone()).ok()
 }
 
 /// A name of this macro's own at the user's place.
@@ -343,7 +318,7 @@ impl Lower<'_> {
     }
 
     fn lower_macro(&mut self, call: &mut syn::Macro) {
-        match macro_arguments(call) {
+        match carry::macro_arguments(call) {
             Some(mut arguments) => {
                 for argument in &mut arguments {
                     if !matches!(argument, Expr::Lit(_)) {
@@ -353,7 +328,7 @@ impl Lower<'_> {
                 call.tokens = arguments.to_token_stream();
             }
             None => {
-                let known: Vec<String> = MACROS.iter().map(|m| format!("`{m}!`")).collect();
+                let known: Vec<String> = carry::MACROS.iter().map(|m| format!("`{m}!`")).collect();
                 let message = format!(
                     "this macro may hide assignments from the kernel: write a function; known here are {}",
                     known.join(", ")

@@ -1,6 +1,7 @@
 //! From tokens to the model: the attribute's grammar, the parameters, the bounds.
 
-use crate::model::{Errors, GridDim, Kernel, Param, Role, Window};
+use crate::errors::Errors;
+use crate::model::{GridDim, Kernel, Param, Role, Window};
 use proc_macro2::{Span, TokenStream};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;

@@ -2,7 +2,7 @@
 //!
 //! Rule: a lower-case name is a named array size, an upper-case one a block size or a Rust constant.
 
-use crate::model::Errors;
+use crate::errors::Errors;
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;

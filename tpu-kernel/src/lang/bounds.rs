@@ -1,17 +1,13 @@
 //! Which elements of a window lie inside its array: index map, block and array size as kernel code.
 
-use super::element::Element;
 use super::session::{self, Raw};
 use super::shape::Shape;
 use super::value::{Handle, Tile};
-use crate::ir::{BinaryOp, BlockDim, CompareOp, DType, Loc, OpKind, Region, SizeExpr, Type, Value, Window};
+use crate::ir::{BinaryOp, BlockDim, CompareOp, DType, Loc, OpKind, Region, SizeExpr, Value};
 use std::collections::HashMap;
 
 /// The mask of a window. Dimensions that every launch fills exactly need no test.
-pub(super) fn mask<S: Shape>(window: Raw, loc: Loc) -> Tile<bool, S>
-where
-    bool: Element,
-{
+pub(super) fn mask<S: Shape>(window: Raw, loc: Loc) -> Tile<bool, S> {
     let Some(of) = session::window(window) else { return Tile::wrap(session::dead()) };
     let emit = |kind, operands: &[Raw]| session::emit(kind, operands, loc.clone());
     let shape = S::shape();
@@ -72,13 +68,5 @@ fn size(expr: &SizeExpr, loc: &Loc) -> Raw {
             let more = emit(OpKind::Cast(DType::I32), &[more]);
             binary(BinaryOp::Add, binary(BinaryOp::Div, a, b), more)
         }
-    }
-}
-
-/// The window behind a handle, and whether the handle is one.
-pub(super) fn of(kernel: &crate::ir::Kernel, value: Value) -> Option<Window> {
-    match kernel.ty(value) {
-        Type::Ref(..) => kernel.param_of(value).and_then(|(_, param)| param.window().cloned()),
-        _ => None,
     }
 }

@@ -8,6 +8,7 @@ mod bounds;
 mod compare;
 mod control;
 mod dim;
+mod dispatch;
 mod element;
 mod memory;
 mod session;
@@ -45,73 +46,4 @@ pub mod expanded {
 /// A plain Rust range: a `for` over it is unrolled while the kernel is built, one over `a..b` is a loop of the kernel.
 pub fn unroll(range: std::ops::Range<i32>) -> std::ops::Range<i32> {
     range
-}
-
-/// Expands `$body` with `$t` the Rust type of the element type `$dtype`, which staging has checked against the class.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! with_element {
-    (Element, $dtype:expr, $t:ident, $body:expr) => {
-        match $dtype {
-            $crate::ir::DType::F32 => {
-                type $t = f32;
-                $body
-            }
-            $crate::ir::DType::Bf16 => {
-                type $t = $crate::bf16;
-                $body
-            }
-            $crate::ir::DType::I32 => {
-                type $t = i32;
-                $body
-            }
-            $crate::ir::DType::Bool => {
-                type $t = bool;
-                $body
-            }
-        }
-    };
-    (Number, $dtype:expr, $t:ident, $body:expr) => {
-        match $dtype {
-            $crate::ir::DType::F32 => {
-                type $t = f32;
-                $body
-            }
-            $crate::ir::DType::Bf16 => {
-                type $t = $crate::bf16;
-                $body
-            }
-            $crate::ir::DType::I32 => {
-                type $t = i32;
-                $body
-            }
-            _ => {}
-        }
-    };
-    (Float, $dtype:expr, $t:ident, $body:expr) => {
-        match $dtype {
-            $crate::ir::DType::F32 => {
-                type $t = f32;
-                $body
-            }
-            $crate::ir::DType::Bf16 => {
-                type $t = $crate::bf16;
-                $body
-            }
-            _ => {}
-        }
-    };
-    (Bits, $dtype:expr, $t:ident, $body:expr) => {
-        match $dtype {
-            $crate::ir::DType::I32 => {
-                type $t = i32;
-                $body
-            }
-            $crate::ir::DType::Bool => {
-                type $t = bool;
-                $body
-            }
-            _ => {}
-        }
-    };
 }

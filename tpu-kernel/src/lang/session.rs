@@ -139,7 +139,11 @@ pub(super) fn type_of(raw: Raw) -> Option<Type> {
 
 /// The window that a handle of memory stands for.
 pub(super) fn window(raw: Raw) -> Option<crate::ir::Window> {
-    with(|s| if raw.epoch == s.epoch { super::bounds::of(s.builder.kernel(), raw.value) } else { None }).flatten()
+    with(|s| {
+        let (_, param) = s.builder.kernel().param_of(raw.value).filter(|_| raw.epoch == s.epoch)?;
+        param.window().cloned()
+    })
+    .flatten()
 }
 
 /// A handle whose making was a fault.
