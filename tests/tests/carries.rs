@@ -272,13 +272,6 @@ golden! {
         a.abs();
     } => ["while a n"];
 
-    the_condition_of_a_while_assigns {
-        let mut n = count();
-        let mut a = make::<11>();
-        while { n -= 1; n > 0 } { a += 1.0; }
-        a.abs();
-    } => ["while n a"];
-
     a_while_with_a_known_condition_is_unrolled {
         let mut k = 3;
         let mut a = make::<11>();

@@ -23,7 +23,7 @@ use tpu_kernel::{BuildFault, passes};
 pub struct KernelStats {
     /// The kernel's name.
     pub name: &'static str,
-    /// The kernel's path, which no other kernel has.
+    /// The kernel's path: module and name.
     pub path: &'static str,
     /// Its configuration; no array sizes.
     pub config: Config,
@@ -47,6 +47,7 @@ pub(crate) struct Cache {
 pub(crate) struct Entry {
     name: &'static str,
     path: &'static str,
+    identity: usize,
     /// Without sizes.
     config: Config,
     inputs: Vec<DType>,
@@ -86,7 +87,7 @@ impl Cache {
     fn hash(kernel: &dyn Launchable, inputs: &[DType]) -> u64 {
         let Config { blocks, elements, sizes: _, precision, allow } = kernel.config();
         let mut hasher = KeyHasher::default();
-        (kernel.path(), blocks, elements, precision, allow, inputs).hash(&mut hasher);
+        (kernel.path(), kernel.identity(), blocks, elements, precision, allow, inputs).hash(&mut hasher);
         hasher.finish()
     }
 
@@ -107,6 +108,7 @@ impl Entry {
         Entry {
             name: kernel.name(),
             path: kernel.path(),
+            identity: kernel.identity(),
             config: Config { sizes: vec![], ..kernel.config().clone() },
             inputs: inputs.to_vec(),
             staged: Once::default(),
@@ -120,6 +122,7 @@ impl Entry {
         let Config { blocks, elements, sizes: _, precision, allow } = kernel.config();
         let own = &self.config;
         self.path == kernel.path()
+            && self.identity == kernel.identity()
             && self.inputs == inputs
             && own.blocks == *blocks
             && own.elements == *elements

@@ -20,11 +20,16 @@ pub(crate) struct Registry(RwLock<BTreeMap<String, Registered>>);
 struct Registered {
     operation: Arc<dyn Operation>,
     /// Of a kernel's operation: the kernel's path and configuration.
-    source: Option<(&'static str, Config)>,
+    source: Option<(&'static str, usize, Config)>,
 }
 
 impl Registry {
-    fn add(&self, name: String, operation: Arc<dyn Operation>, source: Option<(&'static str, Config)>) -> Result<(), DeviceError> {
+    fn add(
+        &self,
+        name: String,
+        operation: Arc<dyn Operation>,
+        source: Option<(&'static str, usize, Config)>,
+    ) -> Result<(), DeviceError> {
         match self.0.write().unwrap_or_else(PoisonError::into_inner).entry(name) {
             Entry::Vacant(place) => {
                 place.insert(Registered { operation, source });
@@ -68,7 +73,7 @@ impl Device {
     /// # Errors
     /// Another operation has the name.
     pub fn register_as(&self, name: &str, kernel: impl Launchable + 'static) -> Result<(), DeviceError> {
-        let source = (kernel.path(), kernel.config().clone());
+        let source = (kernel.path(), kernel.identity(), kernel.config().clone());
         self.registry().add(name.to_string(), Arc::new(KernelOperation::new(name.to_string(), kernel)), Some(source))
     }
 

@@ -1,7 +1,8 @@
 //! Which variables a region assigns: what a loop or branch has to carry.
 //!
-//! A variable counts when the region assigns it, assigns a part of it, or borrows it mutably, and no
-//! scope inside the region declares it. Names come in the order of their first assignment.
+//! A variable counts when the region assigns it or a part of it, borrows it mutably, or calls a method on
+//! it that may change it, and no scope inside the region declares it. What is assigned through a reference
+//! is carried as the place that the reference points to. The order is that of the first assignment.
 
 use std::collections::HashSet;
 use syn::parse::Parser;
@@ -9,8 +10,17 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, Ident, Local, Pat, Token};
 
-/// The variables assigned in these parts of a region, in order, with the place of the first assignment.
-pub(crate) fn assigned(exprs: &[&Expr], blocks: &[&Block]) -> Vec<Ident> {
+/// A variable that a region assigns, with the place of the first assignment.
+pub(crate) struct Assigned {
+    pub(crate) name: Ident,
+    /// Whether only parts of it are assigned, or what it points to.
+    pub(crate) part: bool,
+    /// The method, where all that is known is its call.
+    pub(crate) called: Option<Ident>,
+}
+
+/// The variables assigned in these parts of a region, in order.
+pub(crate) fn assigned(exprs: &[&Expr], blocks: &[&Block]) -> Vec<Assigned> {
     let mut finder = Finder { scopes: vec![HashSet::new()], found: vec![] };
     exprs.iter().for_each(|e| finder.visit_expr(e));
     blocks.iter().for_each(|b| finder.visit_block(b));
@@ -33,7 +43,21 @@ pub(crate) fn declared(pat: &Pat) -> Vec<(Ident, bool)> {
     names.0
 }
 
-/// The variable of a place: `v`, `v[i]`, `v.f`, `*v`.
+fn by_mutable_reference(pat: &Pat) -> bool {
+    struct Found(bool);
+    impl<'p> Visit<'p> for Found {
+        fn visit_pat_ident(&mut self, pat: &'p syn::PatIdent) {
+            self.0 |= pat.by_ref.is_some() && pat.mutability.is_some();
+            visit::visit_pat_ident(self, pat);
+        }
+        fn visit_expr(&mut self, _: &'p Expr) {}
+    }
+    let mut found = Found(false);
+    found.visit_pat(pat);
+    found.0
+}
+
+/// The variable of a place: `v`, `v[i]`, `v.f`, `*v`, `*v.first_mut().unwrap()`.
 pub(crate) fn base(place: &Expr) -> Option<&Ident> {
     match place {
         Expr::Path(path) => path.path.get_ident(),
@@ -41,9 +65,15 @@ pub(crate) fn base(place: &Expr) -> Option<&Ident> {
         Expr::Field(field) => base(&field.base),
         Expr::Paren(inner) => base(&inner.expr),
         Expr::Group(inner) => base(&inner.expr),
+        Expr::MethodCall(call) if leads_to_place(call) => base(&call.receiver),
         Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Deref(_)) => base(&unary.expr),
         _ => None,
     }
+}
+
+/// Whether a chain of calls borrows mutably on its way: `v.first_mut().unwrap()`.
+fn leads_to_place(call: &syn::ExprMethodCall) -> bool {
+    call.method.to_string().contains("mut") || matches!(&*call.receiver, Expr::MethodCall(inner) if leads_to_place(inner))
 }
 
 /// Whether an operator assigns to its left operand.
@@ -61,6 +91,94 @@ pub(crate) const fn assigns(op: &BinOp) -> bool {
             | BinOp::ShlAssign(_)
             | BinOp::ShrAssign(_)
     )
+}
+
+/// Methods that change nothing: those of tiles, scalars and memory, and the common ones of collections and numbers.
+/// Any other method of a `mut` variable may change it.
+const READING: [&str; 52] = [
+    "abs",
+    "broadcast",
+    "cast",
+    "clone",
+    "cloned",
+    "contains",
+    "copied",
+    "eq",
+    "exp",
+    "first",
+    "fill",
+    "ge",
+    "get",
+    "gt",
+    "in_bounds",
+    "into_iter",
+    "is_empty",
+    "is_none",
+    "is_some",
+    "iter",
+    "last",
+    "le",
+    "len",
+    "like",
+    "load",
+    "load_at",
+    "load_or",
+    "lt",
+    "map",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "ne",
+    "pow",
+    "reshape",
+    "rsqrt",
+    "sqrt",
+    "store",
+    "store_at",
+    "sum",
+    "t",
+    "tanh",
+    "to_string",
+    "to_vec",
+    "transpose",
+    "unwrap",
+    "unwrap_or",
+    "zip",
+    "enumerate",
+    "chunks",
+    "windows",
+];
+
+/// Methods that change what they are called on. On a variable that is not `mut` they change something behind it,
+/// a cell or what a reference points to, where nothing is carried.
+const HIDING: [&str; 19] = [
+    "borrow_mut",
+    "clear",
+    "extend",
+    "get_or_insert",
+    "insert",
+    "pop",
+    "push",
+    "remove",
+    "replace",
+    "retain",
+    "reverse",
+    "rotate_left",
+    "rotate_right",
+    "set",
+    "sort",
+    "swap",
+    "take",
+    "truncate",
+    "update",
+];
+
+impl Assigned {
+    /// Whether the call changes something behind a variable that is not `mut`.
+    pub(crate) fn hides(&self) -> bool {
+        self.called.as_ref().is_some_and(|method| HIDING.iter().any(|m| method == m))
+    }
 }
 
 /// Macros whose arguments are plain expressions. Others could assign what they capture.
@@ -88,7 +206,7 @@ pub(crate) fn macro_arguments(call: &syn::Macro) -> Option<Punctuated<Expr, Toke
 
 struct Finder {
     scopes: Vec<HashSet<String>>,
-    found: Vec<Ident>,
+    found: Vec<Assigned>,
 }
 
 impl Finder {
@@ -103,6 +221,13 @@ impl Finder {
         self.scopes.pop();
     }
 
+    /// `let ref mut q = t` borrows t.
+    fn borrowed(&mut self, pat: &Pat, from: &Expr) {
+        if by_mutable_reference(pat) {
+            self.assign(from);
+        }
+    }
+
     fn assign(&mut self, place: &Expr) {
         match place {
             Expr::Tuple(tuple) => tuple.elems.iter().for_each(|e| self.assign(e)),
@@ -110,14 +235,24 @@ impl Finder {
             Expr::Paren(inner) => self.assign(&inner.expr),
             Expr::Call(call) => call.args.iter().for_each(|e| self.assign(e)),
             Expr::Struct(value) => value.fields.iter().for_each(|f| self.assign(&f.expr)),
-            _ => {
-                if let Some(name) = base(place)
-                    && !self.scopes.iter().any(|scope| scope.contains(&name.to_string()))
-                    && !self.found.contains(name)
-                {
-                    self.found.push(name.clone());
+            _ => self.change(place, None),
+        }
+    }
+
+    fn change(&mut self, place: &Expr, called: Option<&Ident>) {
+        let Some(name) = base(place) else { return };
+        if self.scopes.iter().any(|scope| scope.contains(&name.to_string())) {
+            return;
+        }
+        let part = !matches!(place, Expr::Path(_));
+        match self.found.iter_mut().find(|known| known.name == *name) {
+            Some(known) => {
+                known.part &= part;
+                if called.is_none() {
+                    known.called = None;
                 }
             }
+            None => self.found.push(Assigned { name: name.clone(), part, called: called.cloned() }),
         }
     }
 }
@@ -129,6 +264,7 @@ impl<'e> Visit<'e> for Finder {
 
     fn visit_local(&mut self, local: &'e Local) {
         if let Some(init) = &local.init {
+            self.borrowed(&local.pat, &init.expr);
             self.visit_expr(&init.expr);
             if let Some((_, diverge)) = &init.diverge {
                 self.visit_expr(diverge);
@@ -156,6 +292,18 @@ impl<'e> Visit<'e> for Finder {
         visit::visit_expr_reference(self, reference);
     }
 
+    fn visit_expr_method_call(&mut self, call: &'e syn::ExprMethodCall) {
+        if !READING.iter().any(|method| call.method == method) {
+            self.change(&call.receiver, Some(&call.method));
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_expr_match(&mut self, matched: &'e syn::ExprMatch) {
+        matched.arms.iter().for_each(|arm| self.borrowed(&arm.pat, &matched.expr));
+        visit::visit_expr_match(self, matched);
+    }
+
     fn visit_expr_for_loop(&mut self, looped: &'e syn::ExprForLoop) {
         self.visit_expr(&looped.expr);
         self.scoped(|inner| {
@@ -178,9 +326,15 @@ impl<'e> Visit<'e> for Finder {
         });
     }
 
-    // The pattern of `if let` and `while let` is in scope in what follows it.
+    // The pattern of `if let` is in scope in what follows it and in the first branch, that of `while let` in the body.
     fn visit_expr_if(&mut self, branch: &'e syn::ExprIf) {
-        self.scoped(|inner| visit::visit_expr_if(inner, branch));
+        self.scoped(|inner| {
+            inner.visit_expr(&branch.cond);
+            inner.visit_block(&branch.then_branch);
+        });
+        if let Some((_, otherwise)) = &branch.else_branch {
+            self.visit_expr(otherwise);
+        }
     }
 
     fn visit_expr_while(&mut self, looped: &'e syn::ExprWhile) {
@@ -188,6 +342,7 @@ impl<'e> Visit<'e> for Finder {
     }
 
     fn visit_expr_let(&mut self, binding: &'e syn::ExprLet) {
+        self.borrowed(&binding.pat, &binding.expr);
         self.visit_expr(&binding.expr);
         self.declare(&binding.pat);
     }

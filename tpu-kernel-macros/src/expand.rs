@@ -88,6 +88,9 @@ fn launch_type(model: &Kernel, arguments: &TokenStream, stage: &TokenStream) -> 
     let about = format!("A launch of the kernel [`{name}`]({name}()): choose block sizes, then call `launch`.");
     let setters = setters(model);
     let launch = launch(model);
+    // Conditions and lint levels hold for every item that the kernel becomes, the rest for its function.
+    let levels = ["cfg", "allow", "expect", "warn", "deny", "forbid"];
+    let levels: Vec<_> = attributes.iter().filter(|a| levels.iter().any(|level| a.path().is_ident(level))).collect();
     quote! {
         #(#attributes)*
         #[allow(dead_code)]
@@ -96,12 +99,14 @@ fn launch_type(model: &Kernel, arguments: &TokenStream, stage: &TokenStream) -> 
         }
 
         #[doc = #about]
+        #(#levels)*
         #[allow(non_camel_case_types)]
         #[derive(Clone, Debug)]
         #visibility struct #name {
             config: ::tpu_kernel::launch::Config,
         }
 
+        #(#levels)*
         #[allow(dead_code, clippy::too_many_arguments)]
         impl #name {
             #setters
@@ -122,6 +127,7 @@ fn launch_type(model: &Kernel, arguments: &TokenStream, stage: &TokenStream) -> 
             #launch
         }
 
+        #(#levels)*
         impl ::tpu_kernel::launch::Launchable for #name {
             fn name(&self) -> &'static str {
                 #text
@@ -129,6 +135,12 @@ fn launch_type(model: &Kernel, arguments: &TokenStream, stage: &TokenStream) -> 
 
             fn path(&self) -> &'static str {
                 ::std::concat!(::std::module_path!(), "::", #text)
+            }
+
+            fn identity(&self) -> usize {
+                // A static has an address of its own.
+                static ANCHOR: u8 = 0;
+                ::std::ptr::from_ref(&ANCHOR).addr()
             }
 
             fn config(&self) -> &::tpu_kernel::launch::Config {
@@ -304,7 +316,7 @@ fn stage(model: &Kernel) -> TokenStream {
             }
         }
     });
-    let call = if types.is_empty() { quote!(record()) } else { quote!(record::<#(#types),*>()) };
+    let call = if types.is_empty() { quote!(__tpu_kernel_record()) } else { quote!(__tpu_kernel_record::<#(#types),*>()) };
     let dispatch =
         elements.iter().enumerate().rev().fold(call, |inner, (i, (e, class))| {
             quote!(::tpu_kernel::lang::expanded::with_element!(#class, elements[#i], #e, #inner))
@@ -316,7 +328,7 @@ fn stage(model: &Kernel) -> TokenStream {
     let here = name.span();
     let place = quote_spanned!(here=> ::tpu_kernel::ir::Loc::caller());
     quote! {{
-        const SIGNATURE: ::tpu_kernel::lang::expanded::Signature = ::tpu_kernel::lang::expanded::Signature {
+        const __TPU_KERNEL_SIGNATURE: ::tpu_kernel::lang::expanded::Signature = ::tpu_kernel::lang::expanded::Signature {
             name: #text,
             blocks: &[#(#block_names),*],
             elements: &[#(#element_rows),*],
@@ -325,14 +337,14 @@ fn stage(model: &Kernel) -> TokenStream {
         };
         #(#dims)*
         #allows
-        fn record<#(#bounds),*> #no_arguments {
+        fn __tpu_kernel_record<#(#bounds),*> #no_arguments {
             #(#grid)*
             #(#operands)*
             #(#size_lets)*
             #(#index_lets)*
             #body
         }
-        ::tpu_kernel::lang::expanded::stage(&SIGNATURE, &self.config, inputs, #place, |elements| #dispatch)
+        ::tpu_kernel::lang::expanded::stage(&__TPU_KERNEL_SIGNATURE, &self.config, inputs, #place, |elements| #dispatch)
     }}
 }
 

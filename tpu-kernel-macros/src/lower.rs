@@ -3,7 +3,7 @@
 //! Rules: what cannot be lowered is refused at its token, with what to write instead; the user's
 //! tokens keep their spans; names made here cannot capture the user's.
 
-use crate::carry;
+use crate::carry::{self, Assigned};
 use crate::control::{Range, early_exit, has_let, range};
 use crate::errors::Errors;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -88,16 +88,26 @@ impl Lower<'_> {
         self.loops.pop();
     }
 
-    /// `&mut [carried(when, &mut a), carried(when, &mut b)]` of the assigned variables that are declared `mut` around the region.
-    ///
-    /// One that is not `mut` is left to rustc, whose error is enough.
-    fn carries(&self, when: &TokenStream, exprs: &[&Expr], blocks: &[&Block]) -> TokenStream {
-        let carried = carry::assigned(exprs, blocks).into_iter().filter(|name| {
-            let innermost = self.scopes.iter().rev().find_map(|scope| scope.get(&name.to_string()));
-            innermost.copied().unwrap_or(false)
-        });
-        let carried = carried.map(|name| quote_spanned!(name.span()=> ::tpu_kernel::lang::carried(#when, &mut #name)));
-        quote!(&mut [#(#carried),*])
+    /// `&mut [carried(when, &mut a), carried(when, &mut *r)]` of the assigned variables that are declared around
+    /// the region. Of one that is not `mut`, a part can be assigned where it is a reference: what it points to is
+    /// carried. Whole, rustc refuses it, which is enough.
+    fn carries(&mut self, when: &TokenStream, exprs: &[&Expr], blocks: &[&Block]) -> TokenStream {
+        let mut places = vec![];
+        for assigned in carry::assigned(exprs, blocks) {
+            let Assigned { name, part, called } = &assigned;
+            let Some(mutable) = self.scopes.iter().rev().find_map(|scope| scope.get(&name.to_string())) else { continue };
+            if *mutable {
+                places.push(quote_spanned!(name.span()=> ::tpu_kernel::lang::carried(#when, &mut #name)));
+            } else if assigned.hides() {
+                let message = format!(
+                    "`{name}` may change here without an assignment that the kernel sees: use a `mut` variable and assign it"
+                );
+                self.errors.at(name.span(), message);
+            } else if *part && called.is_none() {
+                places.push(quote_spanned!(name.span()=> ::tpu_kernel::lang::carried(#when, &mut *#name)));
+            }
+        }
+        quote!(&mut [#(#places),*])
     }
 
     fn lower_if(&mut self, branch: &mut ExprIf) -> TokenStream {
@@ -149,6 +159,10 @@ impl Lower<'_> {
     }
 
     fn lower_while(&mut self, looped: &mut ExprWhile) -> TokenStream {
+        if let Some(Assigned { name, .. }) = carry::assigned(&[&looped.cond], &[]).first() {
+            let message = format!("`{name}` is assigned in the condition of a `while`: assign it in the body");
+            self.errors.at(name.span(), message);
+        }
         let span = looped.while_token.span;
         let (token, test) = (own("looped", span), own("test", span));
         let carried = self.carries(&quote!(#token.when()), &[&looped.cond], &[&looped.body]);
@@ -229,7 +243,7 @@ impl Lower<'_> {
                 ::tpu_kernel::lang::Order::order(&#left, ::tpu_kernel::ir::CompareOp::#variant, &#right)
             },
             _ => {
-                if let Some(name) = carry::assigned(&[&binary.right], &[]).first() {
+                if let Some(Assigned { name, .. }) = carry::assigned(&[&binary.right], &[]).first() {
                     let message = format!("`{name}` is assigned on the right of `&&` or `||`, which may not run: assign it before");
                     self.errors.at(name.span(), message);
                 }
@@ -304,7 +318,7 @@ impl Lower<'_> {
             Expr::Try(e) => self.errors.over(e.question_token, "a kernel has no `?`: it cannot end half-way"),
             Expr::Yield(e) => self.errors.over(e, "a kernel has no `yield`"),
             Expr::Closure(e) => {
-                if let Some(name) = carry::assigned(&[expr], &[]).first() {
+                if let Some(Assigned { name, .. }) = carry::assigned(&[expr], &[]).first() {
                     let message =
                         format!("a closure cannot assign `{name}` of the kernel: write a function that returns the new value");
                     self.errors.at(name.span(), message);
@@ -409,18 +423,20 @@ impl VisitMut for Lower<'_> {
                 None
             }
             // Plain Rust, decided while the kernel is built; its pattern is in scope in the branch.
-            Expr::If(_) | Expr::While(_) => {
-                let kind = match expr {
-                    Expr::While(looped) => Some((Loop::Plain, looped.label.as_ref().map(|l| l.name.ident.clone()))),
-                    _ => None,
-                };
-                let looped = kind.is_some();
+            Expr::If(branch) => {
                 self.scoped(|inner| {
-                    inner.loops.extend(kind);
-                    visit_mut::visit_expr_mut(inner, expr);
-                    if looped {
-                        inner.loops.pop();
-                    }
+                    inner.visit_expr_mut(&mut branch.cond);
+                    inner.visit_block_mut(&mut branch.then_branch);
+                });
+                if let Some((_, otherwise)) = &mut branch.else_branch {
+                    self.visit_expr_mut(otherwise);
+                }
+                None
+            }
+            Expr::While(looped) => {
+                self.scoped(|inner| {
+                    inner.visit_expr_mut(&mut looped.cond);
+                    inner.looped(Loop::Plain, looped.label.as_ref(), |inner| inner.visit_block_mut(&mut looped.body));
                 });
                 None
             }

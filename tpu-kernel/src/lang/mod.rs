@@ -44,6 +44,8 @@ pub mod expanded {
 }
 
 /// A plain Rust range: a `for` over it is unrolled while the kernel is built, one over `a..b` is a loop of the kernel.
-pub fn unroll(range: std::ops::Range<i32>) -> std::ops::Range<i32> {
+///
+/// The index is a Rust number: `i32` in arithmetic with scalars, `usize` where it picks from an array of tiles.
+pub fn unroll<I>(range: std::ops::Range<I>) -> std::ops::Range<I> {
     range
 }

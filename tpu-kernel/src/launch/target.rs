@@ -35,8 +35,14 @@ pub trait Launchable: Send + Sync {
     /// The name of the kernel's function.
     fn name(&self) -> &'static str;
 
-    /// A path that no other kernel of the program has.
+    /// Where the kernel is: module and name. With [`identity`](Self::identity), no other kernel of the program has it.
     fn path(&self) -> &'static str;
+
+    /// A number that tells kernels of one path apart: several functions may each define a kernel of one name.
+    /// The same in one run of the program, not from run to run.
+    fn identity(&self) -> usize {
+        0
+    }
 
     /// What the user chose.
     fn config(&self) -> &Config;
