@@ -113,7 +113,7 @@ fn first_too_large(faults: Vec<BuildFault>, signature: &Signature, blocks: &[usi
         BuildFault::Rule(fault @ Fault { rule: Rule::TooLarge { shape, .. }, .. }) => {
             let along = signature.blocks.iter().zip(blocks).filter(|(_, size)| shape.dims().contains(size));
             let block = along.max_by_key(|(_, size)| **size).map(|(name, &size)| (name.to_string(), size));
-            std::mem::take(&mut first).then(|| match block {
+            std::mem::take(&mut first).then_some(match block {
                 Some(block) => BuildFault::TooLarge { fault, block },
                 None => BuildFault::Rule(fault),
             })
