@@ -186,6 +186,51 @@ fn precision_of_dot() {
     }
 }
 
+/// What the body adds to `o` is the whole product, however much larger `o` is: 4096 times 1/32 beside 2^28.
+#[test]
+fn a_product_added_to_memory_is_whole() {
+    let k = 4096;
+    for (m, dtype, precision) in [8, 1].into_iter().flat_map(|m| {
+        let all = [("f32", " precision highest"), ("f32", " precision high"), ("f32", ""), ("bf16", "")];
+        all.map(|(dtype, precision)| (m, dtype, precision))
+    }) {
+        let map = "at () {\n    %Z = const 0 : i32\n    yield %Z, %Z\n  }";
+        let maps = ["%za", "%zb", "%zo"].map(|z| map.replace("%Z", z));
+        let kernel = kernel(&format!(
+            "
+kernel @added() {{
+  in %a: vmem<{m}x{k}x{dtype}> = [{m}, {k}] blocks [{m}, {k}] {}
+  in %b: vmem<{k}x32x{dtype}> = [{k}, 32] blocks [{k}, 32] {}
+  out %o: vmem<{m}x32xf32> = [{m}, 32] blocks [{m}, 32] {}
+  body {{
+    %z = const 0 : i32
+    %large = const 268435456.0 : f32
+    %first = broadcast %large : tile<{m}x32xf32>
+    store %first, %o[%z, %z]
+    %x = load %a[%z, %z] : tile<{m}x{k}x{dtype}>
+    %y = load %b[%z, %z] : tile<{k}x32x{dtype}>
+    %p = dot %x, %y{precision} : tile<{m}x32xf32>
+    %before = load %o[%z, %z] : tile<{m}x32xf32>
+    %sum = add %before, %p : tile<{m}x32xf32>
+    store %sum, %o[%z, %z]
+  }}
+}}",
+            maps[0], maps[1], maps[2]
+        ));
+        let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![vec![m, k], vec![k, 32], vec![m, 32]] };
+        let of = if dtype == "f32" { DType::F32 } else { DType::Bf16 };
+        let filled = |shape: &[usize], value: f32| Array::filled(shape, tpu_kernel::ir::eval::cast(of, value.into()));
+        let inputs = [filled(&[m, k], 1.0), filled(&[k, 32], 1.0 / 32.0)];
+        for &executor in EXECUTORS {
+            let compiled = (executor.compile)(&kernel).expect("a kernel that compiles");
+            let outputs = run(&kernel, &compiled, &binding, &inputs, &[]).expect("in range");
+            for element in outputs[0].elements() {
+                assert_eq!(element.as_f32(), Some(268_435_584.0), "{} {m} {dtype}{precision}", executor.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn high_precision_keeps_infinities() {
     // The low halves of infinite operands would be inf - inf.

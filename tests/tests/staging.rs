@@ -300,3 +300,23 @@ fn values_outside_of_any_kernel() {
         o.store(KEPT.get().expect("a value") + 1.0); // here
     }
 }
+
+/// One block size makes many values too large: one fault says which.
+#[test]
+fn a_block_size_beyond_any_vmem() {
+    let Err(error) = kernel().bm(1_000_000).bn(128).stage(&[DType::F32]) else { panic!("the kernel is too large") };
+    let Error::Build { faults, .. } = &error else { panic!("{error}") };
+    let [fault] = &faults[..] else { panic!("{error}") };
+    let from = line!();
+    assert_eq!((fault.code(), fault.loc().line), ("V011", marked(from)));
+    assert_eq!(
+        fault.to_string(),
+        "`load` a value of 1000000x128xf32 (512000000 bytes) is larger than any VMEM (limit 268435456 bytes); \
+         the block size `BM` is 1000000"
+    );
+    #[tpu_kernel(grid(i: m / BM, j: n / BN))]
+    fn kernel<BM: Dim, BN: Dim>(#[block([m, n] at (i, j))] x: In<f32, (BM, BN)>, #[block([m, n] at (i, j))] o: Out<f32, (BM, BN)>) {
+        let doubled = x.load() * 2.0; // here
+        o.store(doubled + x.load() * iota::<(BM, BN)>(Lanes).cast::<f32>());
+    }
+}

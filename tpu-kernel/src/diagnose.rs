@@ -158,6 +158,7 @@ fn build_help(fault: &BuildFault) -> Option<&'static str> {
             Rule::ParallelAfterArbitrary => Some("move the parallel dimension to the front, or make it arbitrary"),
             _ => None,
         },
+        BuildFault::TooLarge { .. } => Some("make the block size smaller: windows, scratch and values share the VMEM"),
         BuildFault::ForeignValue(_) => Some("build the value inside this kernel's function"),
         BuildFault::BrokenRegion(_) => Some("carry a variable that says whether to go on, and test it"),
         BuildFault::OutOfRegion(_) | BuildFault::Panic { .. } => None,

@@ -37,6 +37,14 @@ pub enum BuildFault {
     /// A rule of the IR, V001 and on.
     #[error("`{}` {}", .0.at, .0.rule)]
     Rule(Fault),
+    /// V011 in a kernel with block sizes: the first such fault, and the largest block size along that value.
+    #[error("`{}` {}; the block size `{}` is {}", .fault.at, .fault.rule, .block.0, .block.1)]
+    TooLarge {
+        /// The fault.
+        fault: Fault,
+        /// The block size: its name and its value.
+        block: (String, usize),
+    },
     /// B001: a value of another kernel, or of an earlier build.
     #[error("this value belongs to another kernel")]
     ForeignValue(Loc),
@@ -60,7 +68,7 @@ impl BuildFault {
     /// The stable code.
     pub const fn code(&self) -> &'static str {
         match self {
-            BuildFault::Rule(fault) => fault.rule.code(),
+            BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => fault.rule.code(),
             BuildFault::ForeignValue(_) => "B001",
             BuildFault::OutOfRegion(_) => "B002",
             BuildFault::BrokenRegion(_) => "B003",
@@ -71,7 +79,7 @@ impl BuildFault {
     /// The user's line.
     pub const fn loc(&self) -> &Loc {
         match self {
-            BuildFault::Rule(fault) => &fault.loc,
+            BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => &fault.loc,
             BuildFault::ForeignValue(loc) | BuildFault::OutOfRegion(loc) | BuildFault::BrokenRegion(loc) => loc,
             BuildFault::Panic { loc, .. } => loc,
         }

@@ -4,6 +4,7 @@
 //! as zero and flushes denormal results), else operands widened to f32 and fused multiply-add. Both keep
 //! |error| ≤ 2 k 2^-24 Σ|a||b| (of the rounded operands), plus k times the smallest denormal.
 
+use crate::add;
 use crate::matrix::{Mat, MatMut, Raw, sizes};
 use crate::scratch;
 
@@ -119,21 +120,8 @@ pub(crate) unsafe fn gemm_split(dst: Raw<*mut f32>, a: Raw<*const f32>, b: Raw<*
         // SAFETY: by this function's contract.
         return unsafe { split(dst, a, b) };
     }
-    scratch::with(dst.rows * dst.cols, |sum| {
-        let sum = Raw { ptr: sum.as_mut_ptr().cast::<f32>(), row_stride: dst.cols, ..dst };
-        // SAFETY: the buffer has room for the result, apart from everything else.
-        unsafe { split(sum, a, b) };
-        for i in 0..dst.rows {
-            // SAFETY: row i of both has dst.cols elements with unit stride; the buffer's were written just now.
-            let (to, from) = unsafe {
-                (
-                    std::slice::from_raw_parts_mut(dst.ptr.add(i * dst.row_stride), dst.cols),
-                    std::slice::from_raw_parts(sum.ptr.add(i * sum.row_stride), dst.cols),
-                )
-            };
-            to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
-        }
-    });
+    // SAFETY: by this function's contract; the product is written to memory of its own.
+    unsafe { add::product(dst, |sum| split(sum, a, b)) }
 }
 
 /// # Safety

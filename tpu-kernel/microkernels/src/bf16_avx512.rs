@@ -5,6 +5,7 @@
 //! (below 2^-126 an addition) is within the bound, a rounding error of the smallest term. Other blocks
 //! go the portable way. Both operands are packed in pairs along k: a by rows, b in panels of columns.
 
+use crate::add;
 use crate::bf16::{Part, widened};
 use crate::matrix::Raw;
 use crate::scratch;
@@ -37,6 +38,11 @@ pub(crate) unsafe fn product<A: Part, B: Part>(
     accumulate: bool,
 ) {
     let k = a.cols;
+    if accumulate && k > 2 * PAIRS {
+        // Several blocks: their sum is the product.
+        // SAFETY: by this function's contract; the product is written to memory of its own.
+        return unsafe { add::product(dst, |sum| product(sum, a, a_part, b, b_part, false)) };
+    }
     let (a_rows, b_panels) = (dst.rows.next_multiple_of(MR), dst.cols.div_ceil(NR));
     scratch::with(a_rows * PITCH + (b_panels * PAIRS + PITCH) * NR, |buffer| {
         let (a_packed, rest) = buffer.split_at_mut(a_rows * PITCH);

@@ -2,7 +2,7 @@
 
 use crate::matrix::Raw;
 
-/// `dst = a · b`, or `dst += a · b`: dst, a, b; m, n, k; the row stride of dst (its column stride is 1), then row
+/// `dst = a · b`, or `dst += a · b`, the whole product in one addition: dst, a, b; m, n, k; the row stride of dst (its column stride is 1), then row
 /// and column strides of a and of b; 0, or 1 to add.
 pub type Gemm = unsafe extern "C" fn(*mut u8, *const u8, *const u8, usize, usize, usize, usize, usize, usize, usize, usize, usize);
 

@@ -1,6 +1,6 @@
 //! Every product against double precision, over shapes, strides, special values and tiny operands.
 
-use tpu_microkernels::{Mat, MatMut, gemm_bf16, gemm_f32, gemm_f32_default, gemm_f32_high, gemm_i32};
+use tpu_microkernels::{Mat, MatMut, gemm_bf16, gemm_f32, gemm_f32_default, gemm_f32_high, gemm_i32, raw};
 
 struct Random(u64);
 
@@ -194,4 +194,40 @@ fn matrices_are_checked() {
     let mut out = [0f32; 12];
     assert!(MatMut::new(&mut out, 3, 4, 3).is_none());
     assert!(MatMut::new(&mut out, 3, 4, 4).is_some());
+}
+
+/// `dst += a · b` rounds as the product alone and one addition, to the bit; beside large numbers nothing small is lost.
+#[test]
+fn accumulation_is_one_addition_of_the_whole_product() {
+    fn sum<T>(f: raw::Gemm, dst: &[f32], (a, b): (&Stored<T>, &Stored<T>), accumulate: bool) -> Vec<f32> {
+        let (m, n, k) = (a.rows, b.cols, a.cols);
+        let mut out = dst.to_vec();
+        let (to, left, right) = (out.as_mut_ptr().cast(), a.data.as_ptr().cast(), b.data.as_ptr().cast());
+        // SAFETY: `out` is a dense m × n; the operands have these strides over their own elements.
+        unsafe { f(to, left, right, m, n, k, n, a.strides.0, a.strides.1, b.strides.0, b.strides.1, accumulate.into()) };
+        out
+    }
+    fn check<T>(name: &str, f: raw::Gemm, dst: &[f32], ab: (&Stored<T>, &Stored<T>)) {
+        let want: Vec<u32> = sum(f, dst, ab, false).iter().zip(dst).map(|(product, x)| (x + product).to_bits()).collect();
+        let got: Vec<u32> = sum(f, dst, ab, true).iter().map(|x| x.to_bits()).collect();
+        assert!(got == want, "{name} {}x{}x{}", ab.0.rows, ab.1.cols, ab.0.cols);
+    }
+    let mut random = Random(5);
+    let more = [(8, 128, 4096), (1, 128, 4096), (300, 70, 600), (1, 5, 3), (5, 1, 3), (70, 80, 1), (70, 80, 2), (3, 3, 1500)];
+    for (m, n, k) in SHAPES.into_iter().chain(more) {
+        for (a_rows, b_rows, gap) in layouts() {
+            for large in [1.0, 1e3, 268_435_456.0] {
+                let dst: Vec<f32> = (0..m * n).map(|_| random.float(0) * large).collect();
+                // Of one sign, so that what is lost in small pieces shows.
+                let a = Stored::new(m, k, a_rows, gap, f32::NAN, |_, _| random.float(8).abs());
+                let b = Stored::new(k, n, b_rows, gap, f32::NAN, |_, _| random.float(8).abs());
+                check("highest", raw::f32_highest, &dst, (&a, &b));
+                check("high", raw::f32_high, &dst, (&a, &b));
+                check("default", raw::f32_default, &dst, (&a, &b));
+                let a = Stored::new(m, k, a_rows, gap, 0x7fc0, |i, j| round(a.at(i, j)));
+                let b = Stored::new(k, n, b_rows, gap, 0x7fc0, |i, j| round(b.at(i, j)));
+                check("bf16", raw::bf16, &dst, (&a, &b));
+            }
+        }
+    }
 }

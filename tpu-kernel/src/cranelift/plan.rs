@@ -96,7 +96,7 @@ pub(super) struct Plan<'k> {
 pub(super) struct Direct<'k> {
     /// The `dot`.
     pub dot: &'k Op,
-    /// Whether it is added to what is there.
+    /// Whether it is added to what is there: the microkernels form the whole product, then add it once.
     pub accumulate: bool,
 }
 

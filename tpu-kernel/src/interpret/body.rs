@@ -3,10 +3,9 @@
 use super::tile::{Data, Index, Tile, ravel, unravel};
 use super::{dot, reduce, shape};
 use crate::exec::RunError;
-use crate::ir::{DType, Kernel, Literal, Op, OpKind, Param, Region, Shape, Type, UnaryOp, Value, Window, eval};
+use crate::ir::{Kernel, Literal, Op, OpKind, Param, Region, Shape, Type, Value, Window, eval};
 use crate::launch::Binding;
 use crate::math;
-use half::bf16;
 
 /// The state of a running kernel.
 pub(super) struct Machine<'a> {
@@ -100,7 +99,7 @@ impl<'a> Machine<'a> {
             OpKind::ProgramId(axis) => Data::Scalar(self.step[*axis].into()),
             OpKind::NumPrograms(axis) => Data::Scalar(self.binding.grid[*axis].into()),
             OpKind::Size(id) => Data::Scalar(self.binding.sizes[id.0 as usize].into()),
-            OpKind::Unary(op) => elementwise(ty, |at| unary(*op, operands[0].at(at))),
+            OpKind::Unary(op) => elementwise(ty, |at| math::unary(*op, operands[0].at(at)).expect("verified: element types fit")),
             OpKind::Binary(op) => elementwise(ty, |at| {
                 eval::binary(*op, operands[0].at(at), operands[1].at(at)).expect("verified: element types fit")
             }),
@@ -212,17 +211,4 @@ fn elementwise(ty: Type, mut element: impl FnMut(usize) -> Literal) -> Data {
         Type::Scalar(_) => Data::Scalar(element(0)),
         Type::Ref(..) => panic!("verified: memory is no result"),
     }
-}
-
-fn unary(op: UnaryOp, x: Literal) -> Literal {
-    let function: fn(f32) -> f32 = match op {
-        UnaryOp::Exp => |v| math::exp(&mut math::Scalar, v),
-        UnaryOp::Tanh => |v| math::tanh(&mut math::Scalar, v),
-        UnaryOp::Rsqrt => |v| math::rsqrt(&mut math::Scalar, v),
-        UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not | UnaryOp::Sqrt => {
-            return eval::unary(op, x).expect("verified: element types fit");
-        }
-    };
-    let y = function(x.as_f32().expect("verified: a float"));
-    if x.dtype() == DType::Bf16 { bf16::from_f32(y).into() } else { y.into() }
 }

@@ -100,8 +100,12 @@ pub enum Rule {
         shape: Shape,
     },
     /// V011
-    #[error("a value of {bytes} bytes is larger than any VMEM (limit {limit} bytes)")]
+    #[error("a value of {shape}x{dtype} ({bytes} bytes) is larger than any VMEM (limit {limit} bytes)")]
     TooLarge {
+        /// Its element type.
+        dtype: DType,
+        /// Its shape.
+        shape: Shape,
         /// Its size.
         bytes: u128,
         /// The limit.

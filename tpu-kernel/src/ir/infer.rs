@@ -123,7 +123,7 @@ pub fn tile(dtype: DType, shape: Shape) -> Result<Type, Rule> {
     }
     let bytes = shape.dims().iter().map(|&d| d as u128).product::<u128>() * dtype.bytes() as u128;
     if bytes > MAX_VALUE_BYTES {
-        return Err(Rule::TooLarge { bytes, limit: MAX_VALUE_BYTES });
+        return Err(Rule::TooLarge { dtype, shape, bytes, limit: MAX_VALUE_BYTES });
     }
     Ok(Type::Tile(dtype, shape))
 }

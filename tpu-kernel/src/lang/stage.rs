@@ -85,7 +85,7 @@ pub fn stage(
     for name in signature.sizes {
         builder.size(name);
     }
-    let session = Session::new(builder, blocks, config.precision);
+    let session = Session::new(builder, blocks.clone(), config.precision);
     let (session, outcome) = session::scope(session, || build(&elements));
     let mut faults = session.faults;
     if let Err(panic) = outcome {
@@ -103,7 +103,24 @@ pub fn stage(
             Err(fault) => faults.push(BuildFault::Rule(fault)),
         }
     }
-    finished.ok_or_else(|| Error::Build { kernel: signature.name.to_string(), faults })
+    finished.ok_or_else(|| Error::Build { kernel: signature.name.to_string(), faults: first_too_large(faults, signature, &blocks) })
+}
+
+/// One block size that is too large makes many values too large: keeps the first, with the name of the block size.
+fn first_too_large(faults: Vec<BuildFault>, signature: &Signature, blocks: &[usize]) -> Vec<BuildFault> {
+    let mut first = true;
+    let named = faults.into_iter().filter_map(|fault| match fault {
+        BuildFault::Rule(fault @ Fault { rule: Rule::TooLarge { shape, .. }, .. }) => {
+            let along = signature.blocks.iter().zip(blocks).filter(|(_, size)| shape.dims().contains(size));
+            let block = along.max_by_key(|(_, size)| **size).map(|(name, &size)| (name.to_string(), size));
+            std::mem::take(&mut first).then_some(match block {
+                Some(block) => BuildFault::TooLarge { fault, block },
+                None => BuildFault::Rule(fault),
+            })
+        }
+        fault => Some(fault),
+    });
+    named.collect()
 }
 
 fn blocks(signature: &Signature, config: &Config) -> Result<Vec<usize>, LaunchError> {

@@ -2,15 +2,21 @@
 //!
 //! Rules: an abstract value always covers what the map computes (i32, wrapping), so "inside" is a
 //! proof. Sums and multiples of grid indices stay linear and their range is exact; everything else
-//! is a range. Over a box of one step every integer is exact. Floats are not followed.
+//! is a range. Over a box of one step every integer is exact; floats are not followed. A step that is left
+//! in doubt is evaluated as an executor does, and where the boxes run out, every step that is left of a
+//! grid of at most [`STEPS`] steps. Only in larger grids can a step outside stay unseen until it runs.
 
+use super::exact::Evaluator;
 use crate::ir::{BinaryOp, CompareOp, DType, Kernel, Literal, OpKind, Region, SizeId, UnaryOp, Value};
 use std::collections::HashMap;
 
 const I32: Range = Range { lo: i32::MIN as i64, hi: i32::MAX as i64 };
 
-/// Boxes looked at before the search for an offending step gives up.
+/// Boxes looked at before the search for an offending step goes step by step.
 const BUDGET: usize = 1 << 16;
+
+/// Grids of more steps are not searched step by step.
+const STEPS: i64 = 1 << 20;
 
 /// Factors of a linear form stay below this, so that their sums fit 64 bits.
 const FACTOR: u64 = 1 << 61;
@@ -110,7 +116,8 @@ pub(super) fn ranges(kernel: &Kernel, map: &Region, numbers: &Numbers<'_>, steps
 }
 
 /// The first step in lexicographic order at which index `which` of the map leaves `allowed`, with the
-/// index there. `None`: there is none, or none was found within the budget (an executor checks again).
+/// index there. `None`: there is none, or, in a grid of more than [`STEPS`] steps, none was found within the
+/// budget; an executor checks again.
 pub(super) fn first_outside(
     kernel: &Kernel,
     map: &Region,
@@ -119,9 +126,15 @@ pub(super) fn first_outside(
     allowed: Range,
 ) -> Option<(Vec<i32>, i64)> {
     let mut budget = BUDGET;
+    let mut exact = Evaluator::new(kernel, map, numbers);
+    let outside = |index: i64| index < allowed.lo || index > allowed.hi;
     let mut boxes = vec![numbers.grid.iter().map(|&n| Range { lo: 0, hi: i64::from(n) - 1 }).collect::<Vec<Range>>()];
     while let Some(steps) = boxes.pop() {
-        budget = budget.checked_sub(1)?;
+        if budget == 0 {
+            // Boxes come in lexicographic order: every step before this one's first is inside.
+            return walk(&mut exact, numbers.grid, first_step(&steps), which, outside);
+        }
+        budget -= 1;
         let range = ranges(kernel, map, numbers, &steps).get(which).copied()?;
         if range.within(allowed) {
             continue;
@@ -138,13 +151,37 @@ pub(super) fn first_outside(
                 boxes.push(low);
             }
             None => {
-                if let Some(index) = range.single() {
-                    return Some((steps.iter().map(|r| r.lo as i32).collect(), index));
+                let step = first_step(&steps);
+                if let Some(index) = exact.index(&step, which).filter(|&index| outside(index)) {
+                    return Some((step, index));
                 }
             }
         }
     }
     None
+}
+
+fn first_step(steps: &[Range]) -> Vec<i32> {
+    steps.iter().map(|r| r.lo as i32).collect()
+}
+
+/// The same search step by step, from `step` on; `None` at once in a grid of more than [`STEPS`] steps.
+fn walk(
+    exact: &mut Evaluator<'_>,
+    grid: &[i32],
+    mut step: Vec<i32>,
+    which: usize,
+    outside: impl Fn(i64) -> bool,
+) -> Option<(Vec<i32>, i64)> {
+    grid.iter().try_fold(1i64, |steps, &n| steps.checked_mul(n.into())).filter(|&steps| steps <= STEPS)?;
+    loop {
+        if let Some(index) = exact.index(&step, which).filter(|&index| outside(index)) {
+            return Some((step, index));
+        }
+        let axis = step.iter().zip(grid).rposition(|(&i, &n)| i < n - 1)?;
+        step[axis] += 1;
+        step[axis + 1..].fill(0);
+    }
 }
 
 /// Whether every block index is one number over the whole grid.

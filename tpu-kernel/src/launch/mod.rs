@@ -5,6 +5,7 @@ mod bind;
 mod binding;
 mod coverage;
 mod error;
+mod exact;
 mod maps;
 mod rules;
 mod target;

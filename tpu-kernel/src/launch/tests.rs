@@ -293,6 +293,46 @@ fn the_vmem_table_lists_every_window() {
     assert!(go(&kernel, &[&[1024, 1024]]).is_ok(), "one step needs one buffer");
 }
 
+/// Floats, and a grid that needs more boxes than the budget: found before anything runs, at the first step.
+#[test]
+fn maps_that_ranges_do_not_follow_are_evaluated() {
+    let op = |b: &mut Builder, kind: OpKind, operands: &[Value]| b.value(kind, operands, loc(3)).expect("well typed");
+    // i32(exp(tanh(f32(i))) * 3): 3, 6, 7, 8 (e = 2.718…), of 8 blocks.
+    let float = |b: &mut Builder, i: &[Value]| {
+        let x = op(b, OpKind::Cast(DType::F32), &[i[0]]);
+        let x = op(b, OpKind::Unary(UnaryOp::Tanh), &[x]);
+        let x = op(b, OpKind::Unary(UnaryOp::Exp), &[x]);
+        let three = b.constant(3.0f32, loc(3));
+        let x = op(b, OpKind::Binary(BinaryOp::Mul), &[x, three]);
+        vec![op(b, OpKind::Cast(DType::I32), &[x])]
+    };
+    match go(&vector(&float), &[&[1000]]).unwrap_err() {
+        LaunchError::BlockIndex { index: 8, blocks: 8, step, .. } => assert_eq!(step, [3]),
+        other => panic!("{other}"),
+    }
+    // 1 where i is `last`, else 0: ranges see only that it is a bool.
+    let scattered = |last: i32| {
+        move |b: &mut Builder, i: &[Value]| {
+            let last = b.constant(last, loc(3));
+            let x = op(b, OpKind::Binary(BinaryOp::Xor), &[i[0], last]);
+            let x = op(b, OpKind::Cast(DType::F32), &[x]);
+            let zero = b.constant(0.0f32, loc(3));
+            let bad = op(b, OpKind::Compare(CompareOp::Eq), &[x, zero]);
+            vec![op(b, OpKind::Cast(DType::I32), &[bad])]
+        }
+    };
+    let one_block = |steps: i64, last: i32| {
+        Copy { dtype: DType::F32, array: vec![size(0)], block: blocked(&[128]), grid: vec![n(steps)] }
+            .kernel(&["m"], &scattered(last))
+    };
+    match go(&one_block(1 << 20, (1 << 20) - 1), &[&[128]]).unwrap_err() {
+        LaunchError::BlockIndex { index: 1, blocks: 1, step, .. } => assert_eq!(step, [(1 << 20) - 1]),
+        other => panic!("{other}"),
+    }
+    assert!(go(&one_block(1 << 20, 1 << 20), &[&[128]]).is_ok());
+    assert!(go(&one_block((1 << 20) + 1, 1 << 20), &[&[128]]).is_ok(), "beyond, the executor finds it");
+}
+
 /// What libtpu 0.0.50.1 accepts at most, by bisection over the number of columns, on v5e and v6e.
 #[test]
 fn padding_is_what_libtpu_counts() {

@@ -9,11 +9,13 @@ mod exp;
 mod lanes;
 mod scalar;
 mod tanh;
+mod unary;
 
 pub use exp::exp;
 pub use lanes::Lanes;
 pub use scalar::Scalar;
 pub use tanh::tanh;
+pub use unary::unary;
 
 /// One over the square root: two correctly rounded operations, within 1.5 ulp together.
 pub fn rsqrt<L: Lanes>(l: &mut L, x: L::F) -> L::F {
