@@ -88,8 +88,7 @@ fn example(options: &Options) -> Result<(), Failure> {
         max_abs_error: largest_error(o.to_vec::<f32>()?, reference(&q, &k, &v, options.causal)),
         run,
     };
-    report.print(&device, options.json);
-    Ok(())
+    report.print(&device, options.json)
 }
 
 /// Vectors of `d` numbers, for each token of each head.
@@ -106,6 +105,11 @@ impl Heads {
         let &[ref outer @ .., tokens, d] = tensor.shape() else {
             return Err(format!("`{name}` must have the shape [heads, tokens, d], has {:?}", tensor.shape()).into());
         };
+        if d == 0 {
+            return Err(
+                format!("`{name}` has vectors of no element: the last dimension of its shape {:?} is 0", tensor.shape()).into()
+            );
+        }
         Ok(Heads { heads: outer.iter().product(), tokens, d, values: floats(tensor)? })
     }
 

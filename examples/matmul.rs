@@ -63,6 +63,5 @@ fn example(options: &Options) -> Result<(), Failure> {
         max_abs_error: largest_error(o.to_vec::<f32>()?, reference),
         run,
     };
-    report.print(&device, options.json);
-    Ok(())
+    report.print(&device, options.json)
 }

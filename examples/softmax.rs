@@ -53,8 +53,7 @@ fn example(options: &Options) -> Result<(), Failure> {
         max_abs_error: largest_error(o.to_vec::<f32>()?, values.chunks(cols).flat_map(reference)),
         run,
     };
-    report.print(&device, options.json);
-    Ok(())
+    report.print(&device, options.json)
 }
 
 fn reference(row: &[f32]) -> Vec<f64> {

@@ -2,7 +2,7 @@
 
 use half::bf16;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use tpu_device::{Device, Tensor, io};
 
@@ -145,16 +145,17 @@ fn wrong_options_are_2() {
     fails(&["--input"], 2, &["`--input` takes a value"]);
     fails(&["--blocks", "a,b"], 2, &["not a list of block sizes"]);
     fails(&["NAME"], 2, &["unknown option `NAME`"]);
+    fails(&["--blocks", "128"], 2, &["takes 3 sizes, got 1", "usage: attention"]);
+    fails(&["--blocks", "1,2,3,4"], 2, &["takes 3 sizes, got 4"]);
+    fails(&["--chip", "v99"], 2, &["no chip is called `v99`", "v5e", "usage: attention"]);
 }
 
 #[test]
 fn failures_are_1() {
     fails(&["--input", "/nowhere/at/all.safetensors"], 1, &["error: ", "/nowhere/at/all.safetensors"]);
-    fails(&["--chip", "v99"], 1, &["no chip is called `v99`", "v5e"]);
     fails(&["--blocks", "0,128,128"], 1, &["L013", "BQ"]);
     fails(&["--blocks", "100,128,128"], 1, &["L012", "operand `q`", "help"]);
     fails(&["--blocks", "8192,8192,8192"], 1, &["L011", "VMEM"]);
-    fails(&["--blocks", "128"], 1, &["takes 3 sizes, got 1"]);
 
     let malformed = File::new("malformed");
     std::fs::write(&malformed.0, b"\xff\xff\xff\xff\xff\xff\xff\x7fno header").unwrap();
@@ -162,6 +163,8 @@ fn failures_are_1() {
     std::fs::write(&malformed.0, b"").unwrap();
     fails(&["--input", malformed.path()], 1, &["not a valid safetensors file"]);
 
+    let empty = written("empty", &[2, 3, 0], &[2, 3, 0], false);
+    fails(&["--input", empty.path()], 1, &["`q` has vectors of no element", "[2, 3, 0]"]);
     let rank = written("rank", &[7], &[7], false);
     fails(&["--input", rank.path()], 1, &["`q` must have the shape [heads, tokens, d]"]);
     let heads = written("heads", &[3, 20, 40], &[2, 20, 40], false);
@@ -170,4 +173,59 @@ fn failures_are_1() {
         1,
         &["L004", "size `heads` is 3 in operand `q` and 2 in operand `k`", "k: In<f32, (BK, BD)>"],
     );
+}
+
+#[test]
+fn a_message_names_a_file_once() {
+    for name in ["missing", "malformed_once", "nameless"] {
+        let file = File::new(name);
+        match name {
+            "missing" => {}
+            "malformed_once" => std::fs::write(&file.0, b"no header").unwrap(),
+            _ => io::save_safetensors(&file.0, []).unwrap(),
+        }
+        let output = run(&["--input", file.path()]);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(text(&output.stderr).matches(file.path()).count(), 1, "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    for arguments in [&["--json"][..], &[], &["--help"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = Command::new(program()).args(arguments).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn output_that_cannot_be_written_is_1() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    for arguments in [&["--json"][..], &[], &["--help"]] {
+        let output = Command::new(program()).args(arguments).stdout(full()).stderr(Stdio::piped()).output().unwrap();
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.starts_with("error: the output cannot be written: ") && message.lines().count() == 1, "{message}");
+    }
+    // Nor does a message that cannot be written change the exit code.
+    assert_eq!(Command::new(program()).arg("--jason").stderr(full()).status().unwrap().code(), Some(2));
+}
+
+/// A program that is run from anywhere finds the sources above it.
+#[test]
+fn the_line_of_the_kernel_is_shown_from_any_directory() {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}_workspace", std::process::id()));
+    let (built, sources) = (root.join("target/debug/examples"), root.join("examples"));
+    std::fs::create_dir_all(&built).unwrap();
+    std::fs::create_dir_all(&sources).unwrap();
+    let copy = built.join(program().file_name().unwrap());
+    std::fs::copy(program(), &copy).unwrap();
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/attention.rs"), sources.join("attention.rs")).unwrap();
+    let output = Command::new(copy).args(["--blocks", "100,128,128"]).current_dir(std::env::temp_dir()).output().unwrap();
+    std::fs::remove_dir_all(root).unwrap();
+    let message = text(&output.stderr);
+    assert!(message.contains("--> examples/attention.rs:") && message.contains("q: In<f32, (BQ, BD)>,"), "{message}");
 }

@@ -6,7 +6,7 @@
 
 use crate::DeviceError;
 use crate::bound::Bindings;
-use crate::once::Once;
+use crate::once::{Once, making};
 use crate::program::{Executor, Program};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -130,8 +130,12 @@ impl Entry {
             && own.allow == *allow
     }
 
-    /// The kernel's IR: verified and simplified.
+    /// The kernel's IR: verified and simplified. Refused while this thread builds a kernel, whether this one
+    /// is known already or not.
     pub(crate) fn kernel(&self, launchable: &dyn Launchable) -> Result<&Kernel, DeviceError> {
+        if making() {
+            return Err(DeviceError::Reentrant { kernel: self.name });
+        }
         if let Some(staged) = self.staged.get() {
             return Ok(&staged.kernel);
         }

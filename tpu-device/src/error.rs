@@ -137,9 +137,9 @@ pub enum DeviceError {
         message: String,
     },
     /// D015
-    #[error("kernel `{kernel}` was launched while this very kernel was being built by the same thread")]
+    #[error("kernel `{kernel}` was launched from inside a kernel that was being built; launch it before or after")]
     Reentrant {
-        /// The kernel.
+        /// The kernel that was launched.
         kernel: &'static str,
     },
     /// D016

@@ -2,11 +2,22 @@
 //!
 //! Rules: one thread makes it while the others wait; a failure goes to the threads that waited for it
 //! and is then forgotten, so that a later caller tries again; a panic is a failure; nothing is poisoned.
+//! A thread that makes one value may not ask for another: two threads that did so crosswise would wait for
+//! each other for ever.
 
 use crate::DeviceError;
 use crate::guard::guarded;
+use std::cell::Cell;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::ThreadId;
+
+thread_local! {
+    static MAKING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread makes a value now, of whichever [`Once`].
+pub(crate) fn making() -> bool {
+    MAKING.get()
+}
 
 #[derive(Debug)]
 pub(crate) struct Once<T> {
@@ -17,8 +28,8 @@ pub(crate) struct Once<T> {
 
 #[derive(Debug, Default)]
 struct Flight {
-    /// The thread that makes the value now.
-    leader: Option<ThreadId>,
+    /// Whether a thread makes the value now.
+    taken: bool,
     /// Attempts that have ended.
     attempts: u64,
     /// How the last attempt ended, where it failed.
@@ -43,14 +54,16 @@ impl<T> Once<T> {
         kernel: &'static str,
         make: impl FnOnce() -> Result<T, DeviceError>,
     ) -> Result<&T, DeviceError> {
+        if making() {
+            return Err(DeviceError::Reentrant { kernel });
+        }
         let mut flight = self.flight();
         loop {
             if let Some(value) = self.value.get() {
                 return Ok(value);
             }
-            let Some(leader) = flight.leader else { break };
-            if leader == std::thread::current().id() {
-                return Err(DeviceError::Reentrant { kernel });
+            if !flight.taken {
+                break;
             }
             let awaited = flight.attempts;
             while flight.attempts == awaited {
@@ -60,12 +73,14 @@ impl<T> Once<T> {
                 return Err(failure.clone());
             }
         }
-        flight.leader = Some(std::thread::current().id());
+        flight.taken = true;
         drop(flight);
+        MAKING.set(true);
         let made = guarded("building a kernel", make);
+        MAKING.set(false);
 
         let mut flight = self.flight();
-        flight.leader = None;
+        flight.taken = false;
         flight.attempts += 1;
         flight.failure = made.as_ref().err().cloned();
         let result = made.map(|value| self.value.get_or_init(|| value));
@@ -147,5 +162,26 @@ mod tests {
         let once: Once<u32> = Once::default();
         let inner = once.get_or_make("k", || once.get_or_make("k", || Ok(1)).copied());
         assert_eq!(inner, Err(DeviceError::Reentrant { kernel: "k" }));
+        assert_eq!(once.get_or_make("k", || Ok(3)), Ok(&3));
+    }
+
+    #[test]
+    fn asking_for_another_while_making_one_is_an_error() {
+        let (one, other): (Once<u32>, Once<u32>) = (Once::default(), Once::default());
+        let both = Barrier::new(2);
+        let make = |own: &Once<u32>, foreign: &Once<u32>| {
+            own.get_or_make("own", || {
+                both.wait();
+                foreign.get_or_make("foreign", || Ok(1)).copied()
+            })
+            .copied()
+        };
+        std::thread::scope(|scope| {
+            let threads = [scope.spawn(|| make(&one, &other)), scope.spawn(|| make(&other, &one))];
+            for thread in threads {
+                assert_eq!(thread.join().unwrap(), Err(DeviceError::Reentrant { kernel: "foreign" }));
+            }
+        });
+        assert!(!making());
     }
 }

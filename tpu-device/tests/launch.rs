@@ -4,7 +4,7 @@ mod kernels;
 
 use half::bf16;
 use kernels::{Handmade, add, count, element, first_block, larger, scale};
-use std::sync::Barrier;
+use std::sync::{Barrier, OnceLock};
 use std::time::Duration;
 use tpu_device::{Arg, ArgSpec, Chip, DType, Device, DeviceError, Executor, Operation, Target, Tensor};
 use tpu_kernel::launch::Allow;
@@ -221,6 +221,54 @@ fn threads_compile_a_kernel_once() {
         let stats = device.stats();
         assert_eq!((slow.times_staged(), stats.compilations, stats.cache_hits, stats.launches), (1, 1, 7, 8));
     }
+}
+
+/// Launches from inside staging on the device of the test, whose code reaches the outer launch as a reason.
+fn launched_inside(kernel: &Handmade) -> tpu_kernel::Error {
+    let device = NESTED.get().unwrap();
+    let x = floats(device, 5);
+    let code = match device.launch(kernel, &[(&x).into(), (&x).into()]) {
+        Ok(_) => "no error",
+        Err(e) => e.code(),
+    };
+    tpu_kernel::Error::Compile { kernel: "outer".into(), reason: code.into() }
+}
+
+static NESTED: OnceLock<Device> = OnceLock::new();
+static BOTH_STAGE: Barrier = Barrier::new(2);
+
+fn ping() -> Handmade {
+    Handmade::new("ping", "tests::ping", |_, _| {
+        BOTH_STAGE.wait();
+        Err(launched_inside(&pong()))
+    })
+}
+
+fn pong() -> Handmade {
+    Handmade::new("pong", "tests::pong", |_, _| {
+        BOTH_STAGE.wait();
+        Err(launched_inside(&ping()))
+    })
+}
+
+#[test]
+fn a_launch_from_inside_staging_is_refused() {
+    let device = NESTED.get_or_init(|| Device::new("v5e").unwrap());
+    let x = floats(device, 5);
+    let args: [Arg<'_, Tensor>; 2] = [(&x).into(), (&x).into()];
+    let refused = tpu_kernel::Error::Compile { kernel: "outer".into(), reason: "D015".into() };
+    // Two kernels that launch each other, on two threads that stage at the same time.
+    std::thread::scope(|scope| {
+        let threads = [ping(), pong()].map(|kernel| scope.spawn(move || device.launch(&kernel, &args).unwrap_err()));
+        for thread in threads {
+            assert_eq!(thread.join().unwrap().kernel(), Some(&refused));
+        }
+    });
+    // Any kernel, also one that is compiled already.
+    device.launch(&add(), &args).unwrap();
+    let outer = Handmade::new("outer", "tests::outer", |_, _| Err(launched_inside(&add())));
+    assert_eq!(device.launch(&outer, &args).unwrap_err().kernel(), Some(&refused));
+    device.launch(&add(), &args).unwrap();
 }
 
 #[test]

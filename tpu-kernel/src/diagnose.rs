@@ -10,7 +10,7 @@ use crate::launch::LaunchError;
 use crate::{BuildFault, Error};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Source files above this many bytes are not read.
 const MAX_SOURCE: u64 = 4 << 20;
@@ -77,13 +77,26 @@ struct Line {
 }
 
 impl Line {
-    /// The line of a place, where its file can be found: rustc names files relative to the directory
-    /// of the workspace, which is the current one or one above.
+    /// The line of a place, where its file can be found. rustc names files relative to the directory of the
+    /// workspace: most often one above the program (`target/release/examples/…`), else the current one or one
+    /// above. The program's comes first, since the current one may be in another workspace.
     fn read(loc: &Loc) -> Option<Line> {
+        let program = std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_path_buf));
+        Line::read_above(loc, program.into_iter().chain(std::env::current_dir().ok()))
+    }
+
+    /// The line in the first file of that name, in these directories or above, that has it.
+    fn read_above(loc: &Loc, starts: impl IntoIterator<Item = PathBuf>) -> Option<Line> {
         let file = Path::new(loc.file.as_ref());
-        let here = std::env::current_dir().ok()?;
-        let path = here.ancestors().map(|dir| dir.join(file)).find(|path| path.is_file())?;
-        if path.metadata().ok()?.len() > MAX_SOURCE {
+        if file.is_absolute() {
+            return Line::read_from(file, loc);
+        }
+        starts.into_iter().find_map(|start| start.ancestors().find_map(|dir| Line::read_from(&dir.join(file), loc)))
+    }
+
+    fn read_from(path: &Path, loc: &Loc) -> Option<Line> {
+        let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        if metadata.len() > MAX_SOURCE {
             return None;
         }
         let source = std::fs::read_to_string(path).ok()?;

@@ -143,6 +143,28 @@ fn files_are_found_from_a_directory_below() {
 }
 
 #[test]
+fn files_are_found_above_the_program_whose_line_they_have() {
+    let root = std::env::temp_dir().join(format!("tpu-kernel-diagnose-above-{}", std::process::id()));
+    let (program, elsewhere) = (root.join("one/target/release/examples"), root.join("other/src"));
+    std::fs::create_dir_all(&program).expect("a temporary directory");
+    std::fs::create_dir_all(&elsewhere).expect("a temporary directory");
+    std::fs::write(root.join("one/target/mine.rs"), "too short\n").expect("a temporary file");
+    std::fs::write(root.join("one/mine.rs"), "first\nsecond mine\n").expect("a temporary file");
+    std::fs::write(root.join("other/mine.rs"), "first\nsecond other\n").expect("a temporary file");
+    let text = |file: &str, starts: [&PathBuf; 2]| {
+        let loc = Loc { file: file.to_string().into(), line: 2, column: 8 };
+        Line::read_above(&loc, starts.map(PathBuf::clone)).map(|line| line.text)
+    };
+    assert_eq!(text("mine.rs", [&program, &elsewhere]).as_deref(), Some("second mine"));
+    assert_eq!(text("mine.rs", [&elsewhere, &program]).as_deref(), Some("second other"));
+    let absolute = root.join("other/mine.rs");
+    assert_eq!(text(&absolute.to_string_lossy(), [&program, &program]).as_deref(), Some("second other"));
+    assert_eq!(text("examples", [&program, &program]), None, "a directory");
+    assert_eq!(text("none.rs", [&program, &elsewhere]), None);
+    std::fs::remove_dir_all(root).expect("the directories of the test");
+}
+
+#[test]
 fn colours_are_only_in_the_styled_text() {
     let error = block_index(128, 1000, 128, Loc::UNKNOWN);
     assert!(!render(&error).contains('\u{1b}'));
