@@ -149,18 +149,6 @@ impl Writer {
         self.builder.control(kind, operands, regions, results, loc)
     }
 
-    /// `if program_id(axis) == n { body }`.
-    pub fn when_program(&mut self, axis: usize, n: Value, body: impl FnOnce(&mut Writer)) {
-        let id = self.op(OpKind::ProgramId(axis), &[]);
-        let here = self.op(OpKind::Compare(CompareOp::Eq), &[id, n]);
-        self.open(&[]);
-        body(self);
-        let yes = self.close(&[]);
-        self.open(&[]);
-        let no = self.close(&[]);
-        self.control(OpKind::If, &[here], vec![yes, no], &[]);
-    }
-
     /// Where the index along `axis` plus `start` is below the named size.
     pub fn below(&mut self, shape: &[usize], axis: usize, start: Value, size: SizeId) -> Value {
         let index = self.op(OpKind::Iota { shape: Shape::new(shape), axis }, &[]);

@@ -55,6 +55,11 @@ under_a_flag! {
         if flag { p.swap(0, 1); }
         p[0]
     } => 1.0, 2.0;
+    filling_an_array |x, y, flag| {
+        let mut p = [x, x];
+        if flag { p.fill(y); }
+        p[0]
+    } => 1.0, 2.0;
     a_method_of_ones_own |x, y, flag| {
         let mut t = y;
         if flag { t.twice(); }

@@ -94,8 +94,8 @@ pub(crate) const fn assigns(op: &BinOp) -> bool {
 }
 
 /// Methods that change nothing: those of tiles, scalars and memory, and the common ones of collections and numbers.
-/// Any other method of a `mut` variable may change it.
-const READING: [&str; 52] = [
+/// Any other method of a `mut` variable may change it: `fill` is not here, since a slice has one too.
+const READING: [&str; 51] = [
     "abs",
     "broadcast",
     "cast",
@@ -106,7 +106,6 @@ const READING: [&str; 52] = [
     "eq",
     "exp",
     "first",
-    "fill",
     "ge",
     "get",
     "gt",
