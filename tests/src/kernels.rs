@@ -4,7 +4,7 @@
 
 use tpu_kernel::ir::{
     BinaryOp, BlockDim, Builder, CompareOp, DType, GridDim, Kernel, Literal, Loc, OpKind, ParamKind, Precision, ReduceOp, Region,
-    Semantics, Shape, SizeExpr, SizeId, Space, Type, UnaryOp, Value, Window,
+    Semantics, Shape, SizeExpr, SizeId, Type, UnaryOp, Value, Window,
 };
 use tpu_kernel::launch::Binding;
 
@@ -61,12 +61,6 @@ impl Writer {
     /// An output, as [`input`](Self::input).
     pub fn output(&mut self, name: &str, dtype: DType, dims: Dims<'_>, map: Map<'_>) -> Value {
         self.window(name, dtype, dims, map, true)
-    }
-
-    /// Scratch of that shape.
-    pub fn scratch(&mut self, name: &str, dtype: DType, shape: &[usize]) -> Value {
-        let loc = self.loc();
-        self.builder.param(name, Type::Ref(Space::Vmem, dtype, Shape::new(shape)), ParamKind::Scratch, loc)
     }
 
     /// A scalar of the launch.
