@@ -63,9 +63,7 @@ impl Pool {
 /// # Safety
 /// `to` is valid for writes of that many elements.
 pub(super) unsafe fn poison(to: *mut u8, dtype: DType, elements: usize) {
-    let poison = Literal::poison(dtype);
-    // Signed integers narrower than their bytes are sign-extended.
-    let bits = poison.as_int().map_or(poison.bits(), |v| v as u32);
+    let bits = Literal::poison(dtype).memory();
     // SAFETY: by this function's contract; all writes stay within the elements.
     unsafe {
         match dtype.bytes() {

@@ -77,9 +77,7 @@ impl Format {
         let field = magnitude >> self.mantissa;
         let fraction = magnitude & ((1 << self.mantissa) - 1);
         let special = match self.overflow {
-            Overflow::Infinity if field == (1 << self.exponent) - 1 => {
-                Some(if fraction == 0 { f32::INFINITY } else { f32::NAN })
-            }
+            Overflow::Infinity if field == (1 << self.exponent) - 1 => Some(if fraction == 0 { f32::INFINITY } else { f32::NAN }),
             Overflow::Nan if magnitude == self.sign() - 1 => Some(f32::NAN),
             Overflow::NanAtNegativeZero if negative && magnitude == 0 => Some(f32::NAN),
             _ => None,

@@ -57,8 +57,7 @@ fn get(dtype: DType, bytes: &[u8], at: usize) -> Literal {
 
 fn set(dtype: DType, bytes: &mut [u8], at: usize, element: Literal) {
     let bytes = &mut bytes[at * dtype.bytes()..][..dtype.bytes()];
-    // Signed integers narrower than their bytes are sign-extended.
-    let bits = element.as_int().map_or(element.bits(), |v| v as u32);
+    let bits = element.memory();
     match dtype.bytes() {
         1 => bytes.copy_from_slice(&[bits as u8]),
         2 => bytes.copy_from_slice(&(bits as u16).to_ne_bytes()),

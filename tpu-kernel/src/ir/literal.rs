@@ -113,6 +113,14 @@ impl Literal {
         self.bits
     }
 
+    /// The bits as they lie in memory: a signed integer narrower than its bytes is sign-extended.
+    pub const fn memory(self) -> u32 {
+        match self.as_int() {
+            Some(value) => value as u32,
+            None => self.bits,
+        }
+    }
+
     /// The value of a float, widened.
     pub fn as_f32(self) -> Option<f32> {
         match Format::of(self.dtype) {

@@ -95,13 +95,9 @@ impl DType {
     /// Whether it has a sign, an exponent and a mantissa.
     pub const fn is_float(self) -> bool {
         match self {
-            DType::F32
-            | DType::Bf16
-            | DType::F16
-            | DType::F8E4M3Fn
-            | DType::F8E5M2
-            | DType::F8E4M3B11Fnuz
-            | DType::F4E2M1Fn => true,
+            DType::F32 | DType::Bf16 | DType::F16 | DType::F8E4M3Fn | DType::F8E5M2 | DType::F8E4M3B11Fnuz | DType::F4E2M1Fn => {
+                true
+            }
             DType::I32 | DType::I16 | DType::I8 | DType::I4 | DType::I2 => false,
             DType::U32 | DType::U16 | DType::U8 | DType::U4 | DType::Bool => false,
         }
