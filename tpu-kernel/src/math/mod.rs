@@ -6,14 +6,22 @@
 //! f32; the function of a bf16 is that of the widened value, rounded.
 
 mod exp;
+mod format;
 mod lanes;
+mod neighbour;
 mod scalar;
+mod stochastic;
 mod tanh;
+#[cfg(test)]
+mod tests;
 mod unary;
 
 pub use exp::exp;
+pub use format::{decode, encode, pack, round};
 pub use lanes::Lanes;
+pub use neighbour::next_after;
 pub use scalar::Scalar;
+pub use stochastic::stochastic_round;
 pub use tanh::tanh;
 pub use unary::unary;
 
