@@ -7,7 +7,7 @@ use crate::formats::Format;
 /// One of the two numbers of the format between which x lies, by 32 uniform random bits.
 ///
 /// Of the way from the neighbour on the side of zero to the other, x has gone a fraction f. The result is the other
-/// neighbour where the bits, as an unsigned number, are below f · 2^32 cut to an integer. A number of the format stays.
+/// neighbour where the bits, as an unsigned number, are below f · 2^32. A number of the format stays.
 /// Above the largest number the neighbours are those that the format would have with more exponents, and a result beyond
 /// the largest number is what [`round`](super::round) makes of that. NaN and infinity are what it makes of them.
 pub fn stochastic_round<L: Lanes>(l: &mut L, format: Format, x: L::F, random: L::I) -> L::F {
@@ -39,8 +39,13 @@ pub fn stochastic_round<L: Lanes>(l: &mut L, format: Format, x: L::F, random: L:
     let low = l.sub(high, exact);
     let low = l.mul(low, half);
     let lower = l.to_int(low);
+    // Up to the next integer: a whole number is below both or neither.
+    let exact = l.from_int(lower);
+    let (cut, int_one, int_zero) = (l.lt(exact, low), l.i32(1), l.i32(0));
+    let rest = l.iselect(cut, int_one, int_zero);
+    let lower = l.iadd(lower, rest);
     let upper = l.shl(upper, 16);
-    let limit = l.ior(upper, lower);
+    let limit = l.iadd(upper, lower);
     let up = l.ult(random, limit);
     let (one, zero) = (l.f32(1.0), l.f32(0.0));
     let more = l.select(up, one, zero);
