@@ -151,20 +151,8 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
 
     fn scalar_param(&mut self, at: usize, dtype: DType) -> Clif {
         let bits = self.code.listed(offset_of!(Context, scalars), at);
-        match dtype {
-            DType::F32 => self.code.bitcast(bits, types::F32),
-            DType::Bf16 => {
-                let by = self.code.bits(16, types::I32);
-                let wide = self.code.b.ins().ishl(bits, by);
-                self.code.bitcast(wide, types::F32)
-            }
-            DType::I32 => bits,
-            DType::Bool => {
-                let zero = self.code.bits(0, types::I32);
-                self.code.b.ins().icmp(IntCC::NotEqual, bits, zero)
-            }
-            _ => crate::pending("scalar_param"),
-        }
+        let word = self.code.wrapped(dtype, Pack::one(bits));
+        self.code.of_bits(dtype, word).values()[0]
     }
 
     /// Emits the operations of a region.
@@ -190,14 +178,13 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                 let v = self.code.listed(offset_of!(Context, sizes), id.0 as usize);
                 self.scalar(op, v);
             }
-            OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select | OpKind::Cast(_) => {
-                if self.kernel.ty(op.results[0]).is_scalar() {
-                    let v = self.scalar_op(op);
-                    self.scalar(op, v);
-                } else {
-                    self.tile(op)?;
-                }
-            }
+            OpKind::Unary(_)
+            | OpKind::Binary(_)
+            | OpKind::Compare(_)
+            | OpKind::Select
+            | OpKind::Cast(_)
+            | OpKind::StochasticRound(_) => self.elementwise(op)?,
+            OpKind::Bitcast(to) if self.kernel.ty(op.operands[0]).dtype().bits() == to.bits() => self.elementwise(op)?,
             OpKind::Iota { .. } | OpKind::Broadcast(_) => self.tile(op)?,
             OpKind::Transpose(_) | OpKind::Reshape(_) => match self.plan.place(op.results[0]) {
                 Place::View => {
@@ -236,7 +223,6 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                 }
             }
             OpKind::Bitcast(_)
-            | OpKind::StochasticRound(_)
             | OpKind::Slice { .. }
             | OpKind::Concat { .. }
             | OpKind::Rotate { .. }
@@ -259,6 +245,16 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
         self.values.scalars.insert(op.results[0], v);
     }
 
+    /// An operation on scalars now, of tiles inside a nest.
+    fn elementwise(&mut self, op: &'k Op) -> Result<(), String> {
+        if !self.kernel.ty(op.results[0]).is_scalar() {
+            return self.tile(op);
+        }
+        let v = self.scalar_op(op);
+        self.scalar(op, v);
+        Ok(())
+    }
+
     fn scalar_op(&mut self, op: &Op) -> Clif {
         let args: Vec<Pack> = op.operands.iter().map(|v| Pack::one(self.values.scalars[v])).collect();
         let from = self.kernel.ty(op.operands[0]).dtype();
@@ -267,6 +263,8 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             OpKind::Binary(binary) => self.code.binary(*binary, from, args[0], args[1]),
             OpKind::Compare(compare) => self.code.compare(*compare, from, args[0], args[1]),
             OpKind::Cast(to) => self.code.cast(from, *to, args[0]),
+            OpKind::Bitcast(to) => self.code.reinterpret(from, *to, args[0]),
+            OpKind::StochasticRound(to) => self.code.stochastic_round(*to, args[0], args[1]),
             _ => self.code.select_lanes(args[0], args[1], args[2]),
         };
         pack.values()[0]

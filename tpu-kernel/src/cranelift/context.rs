@@ -5,10 +5,12 @@
 //! elements.
 
 use crate::ir::MAX_RANK;
+use std::sync::LazyLock;
+use tpu_microkernels::function::{Function, Strip};
 use tpu_microkernels::raw;
 
 /// The version of the layout.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// Everything that one call of compiled code may touch.
 #[repr(C)]
@@ -69,25 +71,21 @@ pub(super) struct Helpers {
     pub gemm_f32_highest: raw::Gemm,
     pub gemm_bf16: raw::Gemm,
     pub gemm_i32: raw::Gemm,
-    pub fmod: extern "C" fn(f32, f32) -> f32,
+    /// The strip form of each function, by its number.
+    pub functions: [Strip; Function::ALL.len()],
     pub fma: extern "C" fn(f32, f32, f32) -> f32,
 }
 
 /// The helpers of this process.
-pub(super) const HELPERS: Helpers = Helpers {
+pub(super) static HELPERS: LazyLock<Helpers> = LazyLock::new(|| Helpers {
     gemm_f32_default: raw::f32_default,
     gemm_f32_high: raw::f32_high,
     gemm_f32_highest: raw::f32_highest,
     gemm_bf16: raw::bf16,
     gemm_i32: raw::i32,
-    fmod,
+    functions: std::array::from_fn(|at| Function::ALL[at].strip()),
     fma,
-};
-
-/// C's fmodf.
-extern "C" fn fmod(a: f32, b: f32) -> f32 {
-    a % b
-}
+});
 
 /// a · b + c, rounded once: for processors without the instruction.
 extern "C" fn fma(a: f32, b: f32, c: f32) -> f32 {

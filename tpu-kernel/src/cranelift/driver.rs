@@ -143,7 +143,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 scalars: self.scalars.as_ptr(),
                 blocks: blocks.as_mut_ptr().cast(),
                 error: ErrorSlot::default(),
-                helpers: HELPERS,
+                helpers: *HELPERS,
             };
             // SAFETY: the table is complete: every list has an entry for each index that the verified kernel
             // names, and the maps write only the list of block indices.

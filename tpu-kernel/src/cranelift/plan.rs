@@ -406,12 +406,15 @@ impl<'k> Plan<'k> {
                     Place::Inline
                 }
             }
+            OpKind::Bitcast(to) if self.kernel.ty(op.operands[0]).dtype().bits() != to.bits() => Place::Memory,
             OpKind::Iota { .. }
             | OpKind::Unary(_)
             | OpKind::Binary(_)
             | OpKind::Compare(_)
             | OpKind::Select
             | OpKind::Cast(_)
+            | OpKind::Bitcast(_)
+            | OpKind::StochasticRound(_)
             | OpKind::Broadcast(_) => {
                 if demand.memory || demand.depth > MAX_DEPTH {
                     Place::Memory
@@ -439,7 +442,7 @@ impl<'k> Plan<'k> {
                 }
             }
             OpKind::Dot { .. } if self.is_direct(v) => Place::Inline,
-            OpKind::Bitcast(_) | OpKind::StochasticRound(_) | OpKind::Slice { .. } | OpKind::Concat { .. } => Place::Memory,
+            OpKind::Slice { .. } | OpKind::Concat { .. } => Place::Memory,
             OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => Place::Memory,
             OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => Place::Memory,
             OpKind::Reduce { .. } | OpKind::Dot { .. } | OpKind::If | OpKind::For | OpKind::While => Place::Memory,

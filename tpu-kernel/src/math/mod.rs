@@ -26,6 +26,7 @@ pub use neighbour::next_after;
 pub use scalar::Scalar;
 pub use stochastic::stochastic_round;
 pub use tanh::tanh;
+pub(crate) use unary::function as unary_function;
 pub use unary::unary;
 
 /// One over the square root: two correctly rounded operations, within 1.5 ulp together.
