@@ -1,6 +1,7 @@
-//! Matrix products and operations on tiles, compiled ahead of time; products are picked by instruction set at run time.
+//! Work for compiled code, compiled ahead of time: matrix products picked by instruction set at run time, operations on
+//! whole tiles ([`tile`]), and elementwise functions ([`function`]).
 //!
-//! Rules of products: operands are strided in both dimensions, so a transposed operand is the same matrix with its
+//! Rules of the products: operands are strided in both dimensions, so a transposed operand is the same matrix with its
 //! strides exchanged; the result has unit column stride; it is overwritten, or, through [`raw`], read
 //! once for each element, where the whole product is added to it in one addition; NaN and infinity propagate (nothing is skipped because a factor is zero); accumulation is in f32, or wrapping i32; the
 //! order of accumulation differs between instruction sets, within the error bound of each function.
@@ -11,6 +12,7 @@ mod bf16;
 #[cfg(target_arch = "x86_64")]
 mod bf16_avx512;
 mod f32;
+pub mod function;
 mod i32;
 mod matrix;
 pub mod raw;
