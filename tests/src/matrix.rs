@@ -71,6 +71,12 @@ fn kinds(name: &str, shape: Shape) -> Vec<OpKind> {
     if let Some(op) = CompareOp::from_name(name) {
         return vec![OpKind::Compare(op)];
     }
+    if let Some(op) = name.strip_prefix("reduce ").and_then(ReduceOp::from_name) {
+        return axes().map(|axis| OpKind::Reduce { op, axis }).collect();
+    }
+    if let Some(op) = name.strip_prefix("scan ").and_then(ScanOp::from_name) {
+        return axes().flat_map(|axis| [false, true].map(|reverse| OpKind::Scan { op, axis, reverse })).collect();
+    }
     match name {
         "select" => vec![OpKind::Select],
         "cast" => DType::ALL.map(OpKind::Cast).to_vec(),
@@ -88,14 +94,8 @@ fn kinds(name: &str, shape: Shape) -> Vec<OpKind> {
         "concat" => axes().map(|axis| OpKind::Concat { axis }).collect(),
         "rotate" => rotations(shape.rank()),
         "gather" => axes().map(|axis| OpKind::Gather { axis }).collect(),
-        "scan" => axes()
-            .flat_map(|axis| {
-                ScanOp::ALL.iter().flat_map(move |&op| [false, true].map(|reverse| OpKind::Scan { op, axis, reverse }))
-            })
-            .collect(),
         "sort" => axes().flat_map(|axis| [false, true].map(|descending| OpKind::Sort { axis, descending })).collect(),
         "extract" => vec![OpKind::Extract(vec![0; shape.rank()]), OpKind::Extract(shape.dims().iter().map(|&n| n - 1).collect())],
-        "reduce" => axes().flat_map(|axis| ReduceOp::ALL.iter().map(move |&op| OpKind::Reduce { op, axis })).collect(),
         "dot" => products(shape.rank()),
         "prng_bits" => vec![OpKind::PrngBits(shape)],
         "const" | "load" | "store" | "program_id" | "num_programs" | "size" => vec![],
