@@ -8,6 +8,7 @@ pub mod generate;
 pub mod idioms;
 pub mod kernels;
 pub mod libtpu;
+pub mod matrix;
 pub mod one_op;
 
 /// The snippets of the documents compile and run.
