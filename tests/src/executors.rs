@@ -1,5 +1,6 @@
 //! The executors under test, behind one face, and the arrays that they run on.
 
+use tpu_kernel::exec::print::to_stderr;
 use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, RunError};
 use tpu_kernel::ir::{DType, Kernel, Literal};
 use tpu_kernel::launch::Binding;
@@ -101,7 +102,7 @@ pub fn run(
     let inputs: Vec<ArrayRef<'_>> = inputs.iter().map(|a| ArrayRef { dtype: a.dtype, shape: &a.shape, bytes: &a.bytes }).collect();
     let mut views: Vec<ArrayMut<'_>> =
         outputs.iter_mut().map(|a| ArrayMut { dtype: a.dtype, shape: &a.shape, bytes: &mut a.bytes }).collect();
-    compiled(binding, &mut Args { inputs: &inputs, outputs: &mut views, scalars })?;
+    compiled(binding, &mut Args { inputs: &inputs, outputs: &mut views, scalars, log: &mut to_stderr })?;
     Ok(outputs)
 }
 

@@ -3,8 +3,8 @@
 //! Rules: each function gives the same kernel every time; a place in it is the number of its operation.
 
 use tpu_kernel::ir::{
-    BinaryOp, BlockDim, Builder, CompareOp, DType, GridDim, Kernel, Literal, Loc, OpKind, ParamKind, Precision, ReduceOp, Region,
-    Semantics, Shape, SizeExpr, SizeId, Type, UnaryOp, Value, Window,
+    BinaryOp, BlockDim, Builder, CompareOp, DType, DotDims, GridDim, Kernel, Literal, Loc, OpKind, ParamKind, Precision, ReduceOp,
+    Region, Semantics, Shape, SizeExpr, SizeId, Type, UnaryOp, Value, Window,
 };
 use tpu_kernel::launch::Binding;
 
@@ -161,7 +161,7 @@ impl Writer {
 
     /// A matrix product, the right operand transposed or not.
     pub fn dot(&mut self, a: Value, b: Value, rhs_transposed: bool, precision: Precision) -> Value {
-        self.op(OpKind::Dot { lhs_transposed: false, rhs_transposed, precision }, &[a, b])
+        self.op(OpKind::Dot { dims: DotDims::matrices(false, rhs_transposed), precision }, &[a, b])
     }
 
     /// A reduction over one axis.

@@ -1,7 +1,9 @@
 //! The statements of a random body.
 
 use super::{Generator, line};
-use tpu_kernel::ir::{BinaryOp, CompareOp, DType, OpKind, Precision, ReduceOp, Region, Shape, SizeId, Type, UnaryOp, Value};
+use tpu_kernel::ir::{
+    BinaryOp, CompareOp, DType, DotDims, OpKind, Precision, ReduceOp, Region, Shape, SizeId, Type, UnaryOp, Value,
+};
 
 /// Nested control flow at most.
 const DEPTH: usize = 2;
@@ -208,7 +210,7 @@ impl Generator {
         let y = self.tile_of(dtype, Shape::new(&if rhs_transposed { [n, k] } else { [k, n] }));
         let (x, y) = (self.small(dtype, x), self.small(dtype, y));
         let precision = self.rng.pick(Precision::ALL);
-        let product = self.emit(OpKind::Dot { lhs_transposed, rhs_transposed, precision }, &[x, y]);
+        let product = self.emit(OpKind::Dot { dims: DotDims::matrices(lhs_transposed, rhs_transposed), precision }, &[x, y]);
         if self.b.ty(product).dtype() == DType::F32 {
             // The product itself leaves the scope: its zeros may have either sign.
             self.scope.pop();

@@ -163,6 +163,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                 let zero = self.code.bits(0, types::I32);
                 self.code.b.ins().icmp(IntCC::NotEqual, bits, zero)
             }
+            _ => crate::pending("scalar_param"),
         }
     }
 
@@ -234,6 +235,19 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                     }
                 }
             }
+            OpKind::Bitcast(_)
+            | OpKind::StochasticRound(_)
+            | OpKind::Slice { .. }
+            | OpKind::Concat { .. }
+            | OpKind::Rotate { .. }
+            | OpKind::Gather { .. }
+            | OpKind::Scan { .. }
+            | OpKind::Sort { .. }
+            | OpKind::Extract(_)
+            | OpKind::PrngSeed
+            | OpKind::PrngBits(_)
+            | OpKind::Print(_)
+            | OpKind::Check(_) => crate::pending("cranelift"),
             OpKind::If => self.branch(op)?,
             OpKind::For => self.count(op)?,
             OpKind::While => self.repeat(op)?,
@@ -368,7 +382,8 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
 
     /// A product, written to that memory or added to what is there.
     fn dot(&mut self, op: &Op, result: &Mem, accumulate: bool) {
-        let OpKind::Dot { lhs_transposed, rhs_transposed, precision } = op.kind else { return };
+        let OpKind::Dot { ref dims, precision } = op.kind else { return };
+        let (lhs_transposed, rhs_transposed) = (dims.contract.0 == 0, dims.contract.1 == 1);
         self.flush();
         let (lhs, rhs) = (self.values.memory(op.operands[0]), self.values.memory(op.operands[1]));
         let helper = match (lhs.dtype, precision) {
@@ -376,7 +391,8 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             (DType::F32, Precision::High) => offset_of!(Helpers, gemm_f32_high),
             (DType::F32, Precision::Highest) => offset_of!(Helpers, gemm_f32_highest),
             (DType::Bf16, _) => offset_of!(Helpers, gemm_bf16),
-            (DType::I32 | DType::Bool, _) => offset_of!(Helpers, gemm_i32),
+            (DType::I32, _) => offset_of!(Helpers, gemm_i32),
+            _ => crate::pending("dot"),
         };
         let (m, n) = (result.shape.dim(0), result.shape.dim(1));
         let k = lhs.shape.dim(usize::from(!lhs_transposed));

@@ -117,6 +117,7 @@ impl<'f> Code<'f> {
             (DType::I32, false) => types::I32,
             (DType::I32 | DType::Bool, true) => types::I32X4,
             (DType::Bool, false) => types::I8,
+            _ => crate::pending("clif_type"),
         }
     }
 
@@ -165,6 +166,7 @@ impl<'f> Code<'f> {
             DType::Bf16 => self.bits(literal.bits() << 16, types::F32),
             DType::I32 => self.bits(literal.bits(), types::I32),
             DType::Bool => self.b.ins().iconst(types::I8, i64::from(literal.bits())),
+            _ => crate::pending("literal"),
         }
     }
 

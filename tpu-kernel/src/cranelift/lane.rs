@@ -38,6 +38,7 @@ impl Code<'_> {
                 let y = math::tanh(&mut Math::new(self, x), x);
                 self.rounded(dtype, y)
             }
+            _ => crate::pending("unary"),
         }
     }
 
@@ -58,6 +59,7 @@ impl Code<'_> {
                 BinaryOp::Min => self.b.ins().fmin(a, b),
                 BinaryOp::Max => self.b.ins().fmax(a, b),
                 BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => unreachable!("the verifier keeps floats from bitwise operations"),
+                _ => crate::pending("binary"),
             });
             // The smaller or larger of two bf16 values is one of them.
             return if matches!(op, BinaryOp::Min | BinaryOp::Max) { z } else { self.rounded(dtype, z) };
@@ -73,6 +75,7 @@ impl Code<'_> {
             BinaryOp::And => self.b.ins().band(a, b),
             BinaryOp::Or => self.b.ins().bor(a, b),
             BinaryOp::Xor => self.b.ins().bxor(a, b),
+            _ => crate::pending("binary"),
         })
     }
 
@@ -167,6 +170,7 @@ impl Code<'_> {
                     self.b.ins().fcvt_from_sint(types::F32, wide)
                 }
             }),
+            _ => crate::pending("cast"),
         }
     }
 
@@ -179,6 +183,7 @@ impl Code<'_> {
             (ReduceOp::Max, false) => self.b.ins().smax(acc, x),
             (ReduceOp::Min, true) => self.b.ins().fmin(acc, x),
             (ReduceOp::Min, false) => self.b.ins().smin(acc, x),
+            _ => crate::pending("combine"),
         }
     }
 
@@ -191,6 +196,7 @@ impl Code<'_> {
             (ReduceOp::Max, false) => i32::MIN as u32,
             (ReduceOp::Min, true) => f32::INFINITY.to_bits(),
             (ReduceOp::Min, false) => i32::MAX as u32,
+            _ => crate::pending("identity"),
         }
     }
 
@@ -210,6 +216,7 @@ impl Code<'_> {
                 let zero = self.b.ins().iconst(types::I8, 0);
                 self.b.ins().icmp(IntCC::NotEqual, byte, zero)
             }
+            _ => crate::pending("load_scalar"),
         }
     }
 
@@ -225,6 +232,7 @@ impl Code<'_> {
                 let half = self.b.ins().ushr(bits, by);
                 self.b.ins().istore16(flags(), half, address, offset);
             }
+            _ => crate::pending("store_scalar"),
         }
     }
 
@@ -248,6 +256,7 @@ impl Code<'_> {
                 let zero = self.bits(0, types::I32X4);
                 self.b.ins().icmp(IntCC::NotEqual, words, zero)
             }
+            _ => crate::pending("load_vector"),
         }
     }
 
@@ -275,6 +284,7 @@ impl Code<'_> {
                 let low = self.b.ins().extractlane(words, 0);
                 self.b.ins().store(flags(), low, address, offset);
             }
+            _ => crate::pending("store_vector"),
         }
     }
 }

@@ -289,7 +289,11 @@ impl<'k> Plan<'k> {
                     _ => 1,
                 },
                 OpKind::Broadcast(_) | OpKind::Transpose(_) | OpKind::Reshape(_) => 0,
+                OpKind::Unary(_) | OpKind::Binary(_) => DEAR,
                 OpKind::Iota { .. } | OpKind::Load(_) | OpKind::Reduce { .. } | OpKind::Dot { .. } => continue,
+                OpKind::Bitcast(_) | OpKind::StochasticRound(_) | OpKind::Slice { .. } | OpKind::Concat { .. } => continue,
+                OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => continue,
+                OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => continue,
                 OpKind::If | OpKind::For | OpKind::While => continue,
                 OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => continue,
             };
@@ -435,6 +439,9 @@ impl<'k> Plan<'k> {
                 }
             }
             OpKind::Dot { .. } if self.is_direct(v) => Place::Inline,
+            OpKind::Bitcast(_) | OpKind::StochasticRound(_) | OpKind::Slice { .. } | OpKind::Concat { .. } => Place::Memory,
+            OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => Place::Memory,
+            OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => Place::Memory,
             OpKind::Reduce { .. } | OpKind::Dot { .. } | OpKind::If | OpKind::For | OpKind::While => Place::Memory,
             OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => Place::Inline,
         }

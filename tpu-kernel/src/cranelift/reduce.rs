@@ -134,7 +134,7 @@ impl Loops<'_, '_, '_> {
         // A zero of the winning sign is there where an element with that sign is: every other is beyond it.
         let (there, winner) = match op {
             ReduceOp::Min => (self.code.b.ins().icmp(IntCC::SignedLessThan, unsigned, int_zero), (-0f32).to_bits()),
-            ReduceOp::Max | ReduceOp::Sum => (self.code.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, signed, int_zero), 0),
+            _ => (self.code.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, signed, int_zero), 0),
         };
         let winner = self.code.bits(winner, types::F32X4);
         let wins = self.code.b.ins().band(is_zero, there);

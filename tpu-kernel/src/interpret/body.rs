@@ -116,13 +116,14 @@ impl<'a> Machine<'a> {
             OpKind::Reshape(to) => shape::reshape(operands[0].tile(), *to).into(),
             OpKind::Transpose(perm) => shape::transpose(operands[0].tile(), perm, ty.shape()).into(),
             OpKind::Reduce { op, axis } => reduce::reduce(*op, operands[0].tile(), *axis).into(),
-            OpKind::Dot { lhs_transposed, rhs_transposed, precision } => {
-                let transposed = (*lhs_transposed, *rhs_transposed);
+            OpKind::Dot { dims, precision } => {
+                let transposed = (dims.contract.0 == 0, dims.contract.1 == 1);
                 dot::dot(operands[0].tile(), operands[1].tile(), transposed, *precision, ty.dtype(), ty.shape()).into()
             }
             OpKind::Load(_) | OpKind::Store | OpKind::If | OpKind::For | OpKind::While => {
                 unreachable!("`op` has the operations with effects and regions")
             }
+            _ => crate::pending("interpret"),
         }
     }
 

@@ -23,6 +23,7 @@ pub(super) fn reduce(op: ReduceOp, from: &Tile, axis: usize) -> Tile {
             ReduceOp::Sum => sum(&row, last),
             ReduceOp::Max => in_order(BinaryOp::Max, &row),
             ReduceOp::Min => in_order(BinaryOp::Min, &row),
+            _ => crate::pending("reduce"),
         }
     })
 }

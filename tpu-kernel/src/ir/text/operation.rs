@@ -290,7 +290,7 @@ impl Parser<'_> {
         } else {
             Precision::Default
         };
-        Ok(OpKind::Dot { lhs_transposed, rhs_transposed, precision })
+        Ok(OpKind::Dot { dims: crate::ir::DotDims::matrices(lhs_transposed, rhs_transposed), precision })
     }
 
     fn digits(&mut self) -> Result<Digits> {

@@ -241,6 +241,19 @@ impl<'a> Printer<'a> {
                 f.write_str(&to_shape(shape))?;
                 self.operands(f, operands)
             }
+            OpKind::Bitcast(_)
+            | OpKind::StochasticRound(_)
+            | OpKind::Slice { .. }
+            | OpKind::Concat { .. }
+            | OpKind::Rotate { .. }
+            | OpKind::Gather { .. }
+            | OpKind::Scan { .. }
+            | OpKind::Sort { .. }
+            | OpKind::Extract(_)
+            | OpKind::PrngSeed
+            | OpKind::PrngBits(_)
+            | OpKind::Print(_)
+            | OpKind::Check(_) => crate::pending("text"),
             OpKind::Transpose(perm) => {
                 self.operands(f, operands)?;
                 write!(f, " perm [{}]", join(perm, usize::to_string))
@@ -250,10 +263,10 @@ impl<'a> Printer<'a> {
                 self.operands(f, operands)?;
                 write!(f, " axis {axis}")
             }
-            OpKind::Dot { lhs_transposed, rhs_transposed, precision } => {
+            OpKind::Dot { dims, precision } => {
                 self.operands(f, operands)?;
-                f.write_str(if *lhs_transposed { " lhs_transposed" } else { "" })?;
-                f.write_str(if *rhs_transposed { " rhs_transposed" } else { "" })?;
+                f.write_str(if dims.contract.0 == 0 { " lhs_transposed" } else { "" })?;
+                f.write_str(if dims.contract.1 == 1 { " rhs_transposed" } else { "" })?;
                 match precision {
                     Precision::Default => Ok(()),
                     other => write!(f, " precision {other}"),
