@@ -1,6 +1,7 @@
 //! What the tests share: executors and arrays, the filetests' directives, the generator of random
-//! kernels, and libtpu as a judge.
+//! kernels, libtpu as a judge, and the measuring of functions.
 
+pub mod accuracy;
 pub mod devices;
 pub mod executors;
 pub mod filetest;
