@@ -374,7 +374,7 @@ fn window(model: &Kernel, param: &Param, window: &Window, declare: &Ident) -> To
     let text = param.name.to_string();
     let array = window.array.iter().map(|e| size::expand(e, &model.blocks));
     let squeezed = window.at.iter().map(|(squeezed, _)| squeezed);
-    let indices = window.at.iter().map(|(_, e)| quote_spanned!(e.span()=> ::tpu_kernel::lang::block_index(#e)));
+    let indices = window.at.iter().map(|(_, e)| quote_spanned!(e.span()=> ::tpu_kernel::lang::IntoScalar::<i32>::into_scalar(#e)));
     let args: Vec<Ident> = model.grid.iter().map(|g| g.name.clone()).collect();
     let axes = 0..args.len();
     let sizes = model.sizes().into_iter().filter(|s| window.at.iter().any(|(_, e)| mentions(e, s)));

@@ -21,8 +21,6 @@ mod value;
 pub use arith::{Arithmetic, Bitwise};
 pub use compare::{Equality, Order};
 pub use control::{Carry, Condition, Dynamic, Known, When};
-#[doc(hidden)]
-pub use control::{block_index, carried, condition, loop_bound};
 pub use dim::{Bcast, D, Dim, One};
 pub use element::{Bits, Element, Float, Number};
 pub use memory::{Corner, In, Out, SameRank, Vmem, Written};
@@ -36,7 +34,7 @@ pub use value::{Handle, IntoScalar, Operand, Scalar, Shaped, Tile};
 #[doc(hidden)]
 pub mod expanded {
     pub use super::compare::{and, or};
-    pub use super::control::{DYNAMIC, For, If, While, absent, never};
+    pub use super::control::{For, If, While, absent, never};
     pub use super::stage::*;
     pub use crate::with_element;
     pub use std::borrow::Cow;
