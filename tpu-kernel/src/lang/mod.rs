@@ -6,11 +6,13 @@
 mod arith;
 mod bounds;
 mod compare;
+mod constants;
 mod control;
 mod dim;
 mod dispatch;
 mod element;
 mod memory;
+mod panics;
 mod session;
 mod shape;
 pub mod stage;

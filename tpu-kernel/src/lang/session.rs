@@ -4,6 +4,7 @@
 //! region that is closed, is a fault at the user's line; after a fault, handles are dead and cause no
 //! second one. Outside a session every operation yields a dead handle, which no kernel accepts.
 
+use super::constants::Constants;
 use crate::BuildFault;
 use crate::ir::{Builder, Loc, OpKind, Precision, Region, Type, Value};
 use std::cell::RefCell;
@@ -40,6 +41,7 @@ pub(super) struct Session {
     regions: u32,
     /// The region that made each value.
     made_in: Vec<u32>,
+    constants: Constants,
 }
 
 thread_local! {
@@ -52,7 +54,8 @@ impl Session {
         static EPOCHS: AtomicU32 = AtomicU32::new(DEAD + 1);
         // Two numbers are reserved; after 2^32 kernels a wrap could meet them.
         let epoch = EPOCHS.fetch_add(1, Ordering::Relaxed).max(DEAD + 1);
-        Session { epoch, builder, blocks, precision, faults: vec![], open: vec![0], regions: 1, made_in: vec![] }
+        let constants = Constants::default();
+        Session { epoch, builder, blocks, precision, faults: vec![], open: vec![0], regions: 1, made_in: vec![], constants }
     }
 
     /// The value behind a handle, or a dead one's absence; a fault is recorded once.
@@ -103,6 +106,11 @@ pub(super) fn with<R>(f: impl FnOnce(&mut Session) -> R) -> Option<R> {
     SESSIONS.with_borrow_mut(|sessions| sessions.last_mut().map(f))
 }
 
+/// Whether a kernel is being built on this thread.
+pub(super) fn is_building() -> bool {
+    SESSIONS.try_with(|sessions| sessions.try_borrow().map_or(true, |sessions| !sessions.is_empty())).unwrap_or(false)
+}
+
 /// Opens a session for the duration of `f` and returns it at the end, whatever `f` did.
 pub(super) fn scope<R>(session: Session, f: impl FnOnce() -> R) -> (Session, std::thread::Result<R>) {
     SESSIONS.with_borrow_mut(|sessions| sessions.push(session));
@@ -120,8 +128,16 @@ pub(super) fn block_size(index: usize) -> usize {
 pub(super) fn emit(kind: OpKind, operands: &[Raw], loc: Loc) -> Raw {
     with(|s| {
         let Some(values) = s.resolve_all(operands, &loc) else { return Raw::DEAD };
-        match s.builder.op(kind, &values, loc) {
-            Ok(Some(value)) => s.adopt(value),
+        let wrong = s.constants.faults(&kind, &values, s.builder.kernel(), &loc);
+        if !wrong.is_empty() {
+            s.faults.extend(wrong);
+            return Raw::DEAD;
+        }
+        match s.builder.op(kind.clone(), &values, loc) {
+            Ok(Some(value)) => {
+                s.constants.note(&kind, &values, value);
+                s.adopt(value)
+            }
             Ok(None) => Raw::DEAD,
             Err(fault) => {
                 s.faults.push(BuildFault::Rule(fault));

@@ -5,6 +5,7 @@
 
 use super::element::Element;
 use super::memory::{In, Out, Vmem};
+use super::panics;
 use super::session::{self, Session};
 use super::shape::Shape;
 use super::value::{Handle, Scalar};
@@ -85,10 +86,12 @@ pub fn stage(
     for name in signature.sizes {
         builder.size(name);
     }
+    panics::watch();
     let session = Session::new(builder, blocks.clone(), config.precision);
     let (session, outcome) = session::scope(session, || build(&elements));
-    let mut faults = session.faults;
+    let mut faults = distinct(session.faults);
     if let Err(panic) = outcome {
+        let loc = panics::take().unwrap_or(loc);
         let message = panic.downcast_ref::<&str>().map(|s| s.to_string());
         let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into());
         faults.push(BuildFault::Panic { message, loc });
@@ -104,6 +107,17 @@ pub fn stage(
         }
     }
     finished.ok_or_else(|| Error::Build { kernel: signature.name.to_string(), faults: first_too_large(faults, signature, &blocks) })
+}
+
+/// A line that is recorded more than once, in a helper or an unrolled loop, is wrong once.
+fn distinct(faults: Vec<BuildFault>) -> Vec<BuildFault> {
+    let mut seen: Vec<BuildFault> = vec![];
+    for fault in faults {
+        if !seen.iter().any(|known| known.code() == fault.code() && known.loc() == fault.loc()) {
+            seen.push(fault);
+        }
+    }
+    seen
 }
 
 /// One block size that is too large makes many values too large: keeps the first, with the name of the block size.

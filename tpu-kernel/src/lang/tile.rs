@@ -5,7 +5,7 @@ use super::arith::{scalars, tiles, unary};
 use super::element::{Element, Float, Number};
 use super::session;
 use super::shape::{AxisOf, BcastShape, HasAxis, Shape};
-use super::value::{Handle, IntoScalar, Join, Operand, Scalar, Tile, constant, float};
+use super::value::{Handle, IntoScalar, Join, Operand, Scalar, Tile, float};
 use crate::ir::{BinaryOp, Loc, OpKind, Precision, ReduceOp, UnaryOp};
 
 macro_rules! unary_methods {
@@ -238,5 +238,5 @@ pub fn dot_with<T: Number, M: Dim, K: Dim, N: Dim>(
 /// An element of `T` from a Rust float, rounded: for code generic over the element type.
 #[track_caller]
 pub fn literal<T: Float>(value: f32) -> Scalar<T> {
-    constant(float(T::DTYPE, value), Loc::caller())
+    float(value, Loc::caller())
 }

@@ -3,6 +3,7 @@
 use super::element::{Element, Float};
 use super::session::{self, Raw};
 use super::shape::{BcastShape, Shape};
+use crate::BuildFault;
 use crate::ir::{DType, Literal, Loc, OpKind, Type};
 use std::fmt;
 use std::marker::PhantomData;
@@ -128,7 +129,7 @@ impl IntoScalar<bool> for bool {
 impl<T: Float> IntoScalar<T> for f32 {
     #[track_caller]
     fn into_scalar(self) -> Scalar<T> {
-        constant(float(T::DTYPE, self), Loc::caller())
+        float(self, Loc::caller())
     }
 }
 
@@ -226,10 +227,10 @@ scalar_operand!([] bool, bool, |value, loc| constant(value.into(), loc.clone()))
 impl<T: Float> Operand<T> for f32 {
     type WithScalar = Scalar<T>;
     fn operand<J: Shape>(self, loc: &Loc) -> Raw {
-        constant::<T>(float(T::DTYPE, self), loc.clone()).operand::<J>(loc)
+        float::<T>(self, loc.clone()).operand::<J>(loc)
     }
     fn after_scalar(self, kind: OpKind, left: Scalar<T>, loc: &Loc) -> Scalar<T> {
-        constant::<T>(float(T::DTYPE, self), loc.clone()).after_scalar(kind, left, loc)
+        float::<T>(self, loc.clone()).after_scalar(kind, left, loc)
     }
 }
 
@@ -238,12 +239,17 @@ pub(super) fn constant<T: Element>(literal: Literal, loc: Loc) -> Scalar<T> {
     Scalar::wrap(session::emit(OpKind::Const(literal), &[], loc))
 }
 
-/// A Rust float literal as an element of that type.
-pub(super) fn float(dtype: DType, value: f32) -> Literal {
-    match dtype {
-        DType::F32 => value.into(),
+/// A Rust float literal as an element of `T`, rounded; one that is finite stays finite.
+pub(super) fn float<T: Float>(value: f32, loc: Loc) -> Scalar<T> {
+    let literal = match T::DTYPE {
+        DType::F32 => Literal::from(value),
         _ => half::bf16::from_f32(value).into(),
+    };
+    if value.is_finite() && !literal.as_f32().is_some_and(f32::is_finite) {
+        session::fault(BuildFault::Literal { value, dtype: T::DTYPE, becomes: literal, loc });
+        return Scalar::wrap(session::dead());
     }
+    constant(literal, loc)
 }
 
 /// The value repeated to the shape `J`; nothing is recorded where it has that shape.
