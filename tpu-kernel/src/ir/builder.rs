@@ -91,12 +91,12 @@ impl Builder {
         self.open.len() - 1
     }
 
-    /// Adds an operation with no regions; returns its first result, or `None` where it has none.
+    /// Adds an operation with no regions; returns its result, the first of `sort`, or `None` for those without, as `store`.
     pub fn op(&mut self, kind: OpKind, operands: &[Value], loc: Loc) -> Result<Option<Value>, Fault> {
         Ok(self.results(kind, operands, loc)?.first().copied())
     }
 
-    /// Adds an operation with no regions; returns its results.
+    /// Adds an operation with no regions; returns all its results.
     pub fn results(&mut self, kind: OpKind, operands: &[Value], loc: Loc) -> Result<Vec<Value>, Fault> {
         let types: Vec<Type> = operands.iter().map(|&v| self.ty(v)).collect();
         let results = infer(&kind, &types).map_err(|rule| Fault { rule, at: kind.mnemonic().to_string(), loc: loc.clone() })?;
@@ -108,7 +108,7 @@ impl Builder {
     /// Adds an operation that has a result.
     ///
     /// # Panics
-    /// For `store` and control flow, which have none of their own.
+    /// For control flow and operations with effects alone, as `store`, which have none of their own.
     pub fn value(&mut self, kind: OpKind, operands: &[Value], loc: Loc) -> Result<Value, Fault> {
         Ok(self.op(kind, operands, loc)?.expect("an operation with a result"))
     }

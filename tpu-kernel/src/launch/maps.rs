@@ -236,7 +236,7 @@ fn evaluate(kind: &OpKind, operands: &[Abstract], dtype: Option<DType>, numbers:
         (OpKind::Size(SizeId(id)), _) => {
             numbers.sizes.get(*id as usize).map_or(Abstract::Within(I32), |&n| Abstract::constant(i64::from(n)))
         }
-        (OpKind::Unary(op), [x]) => unary(*op, x, dtype, steps),
+        (OpKind::Unary(op), [x]) if matches!(dtype, Some(DType::I32 | DType::Bool)) => unary(*op, x, dtype, steps),
         (OpKind::Binary(op), [a, b]) if dtype == Some(DType::Bool) => logic(*op, a.truth(), b.truth()),
         (OpKind::Binary(op), [a, b]) if dtype == Some(DType::I32) => binary(*op, a, b, steps),
         (OpKind::Compare(op), [a, b]) => compare(*op, a, b),
@@ -262,8 +262,9 @@ fn evaluate(kind: &OpKind, operands: &[Abstract], dtype: Option<DType>, numbers:
     match (dtype, value) {
         (Some(DType::I32), Abstract::Unknown | Abstract::Truth(..)) => Abstract::Within(I32),
         (Some(DType::Bool), Abstract::Unknown | Abstract::Linear { .. } | Abstract::Within(_)) => Abstract::Truth(true, true),
-        (Some(DType::F32 | DType::Bf16) | None, _) => Abstract::Unknown,
-        (_, value) => value,
+        (Some(DType::I32 | DType::Bool), value) => value,
+        // Of other types nothing is known.
+        _ => Abstract::Unknown,
     }
 }
 

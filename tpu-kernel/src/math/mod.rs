@@ -1,16 +1,19 @@
-//! Transcendental functions, each defined once over [`Lanes`].
+//! The functions that are emitted inline, each defined once over [`Lanes`], and every elementwise operation on scalars.
 //!
 //! Rules: a function is straight-line code over the operations of [`Lanes`], each of which has one
 //! correctly rounded (or exact) result. The interpreter instantiates it for plain f32, the code
 //! generator for the vectors that it emits, so both give the same bits. Arguments and results are
-//! f32; the function of a bf16 is that of the widened value, rounded.
+//! f32; the function of a narrower float is that of the widened value, rounded. All other functions that are approximated
+//! come from [`tpu_microkernels::function`], which compiled code calls.
 
+mod binary;
 mod exp;
 mod lanes;
 mod scalar;
 mod tanh;
 mod unary;
 
+pub use binary::binary;
 pub use exp::exp;
 pub use lanes::Lanes;
 pub use scalar::Scalar;
