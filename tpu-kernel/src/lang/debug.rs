@@ -16,7 +16,7 @@ macro_rules! debug_print {
     ($text:literal $(, $value:expr)* $(,)?) => {{
         const _: () = ::core::assert!(
             $crate::lang::debug_fits($text, <[&str]>::len(&[$(::core::stringify!($value)),*])),
-            "each `{}` of the text takes one value, and braces stand for nothing else"
+            "each `{{}}` of the text takes one value, and braces stand for nothing else"
         );
         $crate::lang::debug_print($text, &[$(&$value as &dyn $crate::lang::Printable),*])
     }};
