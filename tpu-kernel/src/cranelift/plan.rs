@@ -6,8 +6,9 @@
 //! it stands unless a store comes between, and a `slice` is read where its operand lies.
 //! The decisions are made from the last operation to the first, since they follow the consumers.
 
+use super::cost::costs;
 use super::map::{Map, same_but_units};
-use crate::ir::{BinaryOp, DType, Kernel, Op, OpKind, ReduceOp, Region, Type, UnaryOp, Value};
+use crate::ir::{BinaryOp, Kernel, Op, OpKind, ReduceOp, Region, Type, Value};
 use std::collections::{HashMap, HashSet};
 
 /// Where a tile lives.
@@ -122,7 +123,7 @@ impl<'k> Plan<'k> {
         let mut pos = 0;
         plan.number(&kernel.body, None, &mut pos);
         plan.find_direct();
-        let costs = plan.costs();
+        let costs = costs(kernel, plan.ops.iter().map(|info| info.op));
         for at in (0..plan.ops.len()).rev() {
             let op = plan.ops[at].op;
             for &v in &op.results {
@@ -253,57 +254,6 @@ impl<'k> Plan<'k> {
         self.regions[at].end = *pos;
         self.ends.insert(region, *pos);
         *pos += 1;
-    }
-
-    /// What it takes to compute each tile inside a loop, in simple operations.
-    fn costs(&self) -> Vec<u32> {
-        const DEAR: u32 = 1000;
-        let mut costs = vec![0u32; self.kernel.types.len()];
-        for (v, ty) in self.kernel.types.iter().enumerate() {
-            costs[v] = u32::from(ty.is_tile());
-        }
-        for info in &self.ops {
-            let op = info.op;
-            let Some(&result) = op.results.first() else { continue };
-            if !self.kernel.ty(result).is_tile() {
-                continue;
-            }
-            let dtype = self.kernel.ty(*op.operands.first().unwrap_or(&result)).dtype();
-            let bf16 = if dtype == DType::Bf16 { 10 } else { 0 };
-            let own = match &op.kind {
-                OpKind::Unary(UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not) => 1,
-                OpKind::Unary(UnaryOp::Exp | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Tanh) => DEAR,
-                OpKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) => 1 + bf16,
-                OpKind::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) => 1,
-                OpKind::Binary(BinaryOp::Min | BinaryOp::Max) => {
-                    if dtype.is_float() {
-                        4
-                    } else {
-                        1
-                    }
-                }
-                OpKind::Binary(BinaryOp::Div | BinaryOp::Rem) => DEAR,
-                OpKind::Compare(_) | OpKind::Select => 1,
-                OpKind::Cast(to) => match (dtype, to) {
-                    (DType::Bf16, DType::F32) => 0,
-                    (DType::F32, DType::Bf16) | (DType::F32 | DType::Bf16, DType::I32) | (DType::I32, DType::Bf16) => 10,
-                    _ => 1,
-                },
-                OpKind::Broadcast(_) | OpKind::Transpose(_) | OpKind::Reshape(_) => 0,
-                OpKind::Bitcast(_) => 1,
-                OpKind::StochasticRound(_) => DEAR,
-                OpKind::Unary(_) | OpKind::Binary(_) => DEAR,
-                OpKind::Iota { .. } | OpKind::Load(_) | OpKind::Reduce { .. } | OpKind::Dot { .. } => continue,
-                OpKind::Slice { .. } | OpKind::Concat { .. } => continue,
-                OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => continue,
-                OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => continue,
-                OpKind::If | OpKind::For | OpKind::While => continue,
-                OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => continue,
-            };
-            let cost = op.operands.iter().fold(own, |sum, v| sum.saturating_add(costs[v.0 as usize]));
-            costs[result.0 as usize] = cost.min(DEAR);
-        }
-        costs
     }
 
     /// The operation of `region` that holds the inner region, or `None` where they are the same.
