@@ -1,7 +1,11 @@
 //! The executor against the interpreter: same kernel, same arrays, same bits (NaN compares as NaN).
 
 mod control;
+mod effects;
+mod movement;
 mod ops;
+mod order;
+mod products;
 mod ragged;
 mod safety;
 
