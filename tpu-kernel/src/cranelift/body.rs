@@ -286,6 +286,8 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             OpKind::Binary(binary) => self.code.binary(*binary, from, args[0], args[1]),
             OpKind::Compare(compare) => self.code.compare(*compare, from, args[0], args[1]),
             OpKind::Cast(to) => self.code.cast(from, *to, args[0]),
+            OpKind::Bitcast(to) => self.code.reinterpret(from, *to, args[0]),
+            OpKind::StochasticRound(to) => self.code.stochastic_round(*to, args[0], args[1]),
             _ => self.code.select_lanes(args[0], args[1], args[2]),
         };
         pack.values()[0]

@@ -6,6 +6,8 @@
 
 use crate::ir::MAX_RANK;
 use std::ffi::c_void;
+use std::sync::LazyLock;
+use tpu_microkernels::function::{Function, Strip};
 use tpu_microkernels::raw;
 use tpu_microkernels::tile::{self, Rng, Slot, Task};
 
@@ -77,6 +79,8 @@ pub(super) struct Helpers {
     pub gemm_f32_highest: raw::Gemm,
     pub gemm_bf16: raw::Gemm,
     pub gemm_i32: raw::Gemm,
+    /// The strip form of each function, by its number.
+    pub functions: [Strip; Function::ALL.len()],
     pub rotate: tile::Helper,
     pub gather: tile::Helper,
     pub scan: tile::Helper,
@@ -85,12 +89,11 @@ pub(super) struct Helpers {
     pub argument: tile::Helper,
     pub random_bits: tile::Helper,
     pub print: Print,
-    pub fmod: extern "C" fn(f32, f32) -> f32,
     pub fma: extern "C" fn(f32, f32, f32) -> f32,
 }
 
 /// The helpers of this process.
-pub(super) const HELPERS: Helpers = Helpers {
+pub(super) static HELPERS: LazyLock<Helpers> = LazyLock::new(|| Helpers {
     gemm_f32_default: raw::f32_default,
     gemm_f32_high: raw::f32_high,
     gemm_f32_highest: raw::f32_highest,
@@ -104,18 +107,13 @@ pub(super) const HELPERS: Helpers = Helpers {
     argument: tile::argument,
     random_bits: tile::random_bits,
     print: super::launch::print,
-    fmod,
+    functions: std::array::from_fn(|at| Function::ALL[at].strip()),
     fma,
-};
+});
 
 /// Writes a message: the running launch, the number of the check that describes it, and its values. Not 0 where the launch
 /// must end.
 pub(super) type Print = unsafe extern "C" fn(*mut c_void, u32, *const Slot) -> i64;
-
-/// C's fmodf.
-extern "C" fn fmod(a: f32, b: f32) -> f32 {
-    a % b
-}
 
 /// a · b + c, rounded once: for processors without the instruction.
 extern "C" fn fma(a: f32, b: f32, c: f32) -> f32 {

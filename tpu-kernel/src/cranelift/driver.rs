@@ -151,7 +151,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 rng: &raw mut rng,
                 launch: std::ptr::null_mut(),
                 error: ErrorSlot::default(),
-                helpers: HELPERS,
+                helpers: *HELPERS,
             };
             // SAFETY: the table is complete: every list has an entry for each index that the verified kernel
             // names, and the maps write only the list of block indices.

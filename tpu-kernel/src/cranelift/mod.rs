@@ -12,6 +12,7 @@ mod body;
 mod code;
 mod context;
 mod control;
+mod cost;
 mod dot;
 mod driver;
 mod jit;

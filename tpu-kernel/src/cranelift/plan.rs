@@ -6,8 +6,9 @@
 //! it stands unless a store comes between, and a `slice` is read where its operand lies.
 //! The decisions are made from the last operation to the first, since they follow the consumers.
 
+use super::cost::{DEAR, binary_cost, cast_cost, format_cost, unary_cost};
 use super::map::{Map, same_but_units};
-use crate::ir::{BinaryOp, DType, Kernel, Op, OpKind, ReduceOp, Region, Type, UnaryOp, Value};
+use crate::ir::{BinaryOp, Kernel, Op, OpKind, ReduceOp, Region, Type, Value};
 use std::collections::{HashMap, HashSet};
 
 /// Where a tile lives.
@@ -257,7 +258,6 @@ impl<'k> Plan<'k> {
 
     /// What it takes to compute each tile inside a loop, in simple operations.
     fn costs(&self) -> Vec<u32> {
-        const DEAR: u32 = 1000;
         let mut costs = vec![0u32; self.kernel.types.len()];
         for (v, ty) in self.kernel.types.iter().enumerate() {
             costs[v] = u32::from(ty.is_tile());
@@ -269,30 +269,14 @@ impl<'k> Plan<'k> {
                 continue;
             }
             let dtype = self.kernel.ty(*op.operands.first().unwrap_or(&result)).dtype();
-            let bf16 = if dtype == DType::Bf16 { 10 } else { 0 };
             let own = match &op.kind {
-                OpKind::Unary(UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not) => 1,
-                OpKind::Unary(UnaryOp::Exp | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Tanh) => DEAR,
-                OpKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) => 1 + bf16,
-                OpKind::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) => 1,
-                OpKind::Binary(BinaryOp::Min | BinaryOp::Max) => {
-                    if dtype.is_float() {
-                        4
-                    } else {
-                        1
-                    }
-                }
-                OpKind::Binary(BinaryOp::Div | BinaryOp::Rem) => DEAR,
+                OpKind::Unary(unary) => unary_cost(*unary, dtype),
+                OpKind::Binary(binary) => binary_cost(*binary, dtype),
                 OpKind::Compare(_) | OpKind::Select => 1,
-                OpKind::Cast(to) => match (dtype, to) {
-                    (DType::Bf16, DType::F32) => 0,
-                    (DType::F32, DType::Bf16) | (DType::F32 | DType::Bf16, DType::I32) | (DType::I32, DType::Bf16) => 10,
-                    _ => 1,
-                },
-                OpKind::Broadcast(_) | OpKind::Transpose(_) | OpKind::Reshape(_) => 0,
-                OpKind::Bitcast(_) => 1,
+                OpKind::Cast(to) => cast_cost(dtype, *to),
+                OpKind::Bitcast(to) => 1 + format_cost(dtype) + format_cost(*to),
                 OpKind::StochasticRound(_) => DEAR,
-                OpKind::Unary(_) | OpKind::Binary(_) => DEAR,
+                OpKind::Broadcast(_) | OpKind::Transpose(_) | OpKind::Reshape(_) => 0,
                 OpKind::Iota { .. } | OpKind::Load(_) | OpKind::Reduce { .. } | OpKind::Dot { .. } => continue,
                 OpKind::Slice { .. } | OpKind::Concat { .. } => continue,
                 OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => continue,

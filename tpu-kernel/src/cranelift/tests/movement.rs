@@ -5,8 +5,8 @@ use super::{Array, Case, Random};
 use crate::exec::RunError;
 use crate::ir::{DType, Literal};
 
-/// Element types of every width in memory.
-const ELEMENTS: &[DType] = &[DType::F32, DType::Bf16, DType::I32, DType::Bool];
+/// Element types of every width in memory, and narrower ones of each kind.
+const ELEMENTS: &[DType] = &[DType::F32, DType::Bf16, DType::U16, DType::F8E4M3Fn, DType::I4, DType::Bool];
 
 /// Shapes of every rank, ragged, with units.
 const SHAPES: &[&[usize]] = &[&[1], &[13], &[1, 6], &[5, 1], &[7, 20], &[3, 4, 9], &[2, 3, 4, 5], &[1, 4, 1, 17]];
@@ -274,7 +274,7 @@ fn the_first_index_outside_is_an_error() {
 
 #[test]
 fn bitcasts_between_widths() {
-    let numbers = || ELEMENTS.iter().copied().filter(|d| d.is_number());
+    let numbers = || DType::ALL.into_iter().filter(|d| d.is_number());
     for from in numbers() {
         for to in numbers().filter(|to| to.bits() != from.bits()) {
             for shape in [&[16, 7][..], &[32, 1], &[2, 16, 3], &[1, 2, 48, 17]] {

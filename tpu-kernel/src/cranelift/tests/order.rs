@@ -4,7 +4,9 @@ use super::ops::{apply, dims, whole};
 use super::{Array, Case};
 use crate::ir::{DType, Literal, ScanOp};
 
-const ELEMENTS: &[DType] = &[DType::F32, DType::Bf16, DType::I32];
+/// Those that are widened, and those that are not.
+const ELEMENTS: &[DType] =
+    &[DType::F32, DType::Bf16, DType::F8E5M2, DType::F4E2M1Fn, DType::I32, DType::I16, DType::I4, DType::U32, DType::U8];
 
 const SHAPES: &[&[usize]] = &[&[1], &[37], &[1, 6], &[5, 1], &[9, 20], &[3, 4, 9], &[2, 3, 4, 5], &[1, 4, 1, 17]];
 
