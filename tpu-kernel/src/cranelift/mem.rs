@@ -98,9 +98,7 @@ impl Mem {
     pub(super) fn slice(&self, starts: &[usize], shape: Shape, steps: &[usize]) -> Mem {
         let mut slice = Mem { shape, ..self.clone() };
         for (d, (&start, &step)) in starts.iter().zip(steps).enumerate() {
-            if start > 0 {
-                slice.starts.push((Start::Fixed(start as i64), self.strides[d]));
-            }
+            slice.advance(start as i64, self.strides[d]);
             slice.strides[d] = match self.strides[d] {
                 // Nothing is read beyond the first element, and the product may be anything.
                 _ if shape.dim(d) == 1 => Stride::Fixed(0),
@@ -109,6 +107,24 @@ impl Mem {
             };
         }
         slice
+    }
+
+    /// Moves the first element; what is known of it stays one number a stride, however often it moves.
+    fn advance(&mut self, start: i64, stride: Stride) {
+        let (by, unit) = match stride {
+            Stride::Fixed(n) => (start * n, Stride::Fixed(1)),
+            Stride::Param(param, axis, times) => (start * times, Stride::Param(param, axis, 1)),
+        };
+        if by == 0 {
+            return;
+        }
+        for (known, stride) in &mut self.starts {
+            if let (Start::Fixed(n), true) = (known, *stride == unit) {
+                *n += by;
+                return;
+            }
+        }
+        self.starts.push((Start::Fixed(by), unit));
     }
 
     /// The same memory as the result of a transpose or reshape of the tile.

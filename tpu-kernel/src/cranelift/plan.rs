@@ -496,7 +496,7 @@ impl<'k> Plan<'k> {
 
     /// Calls `f` with every tile that a nest over `v` reads, each once for every map under which it does.
     /// Memory is not looked into, but for `v` itself where the nest is what computes it (`own`); what lies under
-    /// a view is given with [`Map::OPAQUE`].
+    /// views, or is copied by a slice, is given with [`Map::OPAQUE`].
     pub(super) fn visit(&self, v: Value, map: Map, own: bool, f: &mut dyn FnMut(Value, Map)) {
         let mut seen = HashSet::new();
         let mut open = vec![(v, map)];
@@ -511,16 +511,23 @@ impl<'k> Plan<'k> {
             if reads || !op.regions.is_empty() || (self.place(at) == Place::Memory && !(own && at == v)) {
                 continue;
             }
+            if self.place(at) == Place::View || matches!(op.kind, OpKind::Slice { .. }) {
+                open.push((self.viewed(op.operands[0]), Map::OPAQUE));
+                continue;
+            }
             for &operand in &op.operands {
                 if let Type::Tile(_, from) = self.kernel.ty(operand) {
-                    let inner = match self.place(at) {
-                        Place::View => Map::OPAQUE,
-                        _ if matches!(op.kind, OpKind::Slice { .. }) => Map::OPAQUE,
-                        Place::Inline | Place::Memory => map.of_operand(&op.kind, from, shape),
-                    };
-                    open.push((operand, inner));
+                    open.push((operand, map.of_operand(&op.kind, from, shape)));
                 }
             }
         }
+    }
+
+    /// What lies under views of views.
+    fn viewed(&self, mut v: Value) -> Value {
+        while let Some(op) = self.def(v).filter(|_| self.place(v) == Place::View) {
+            v = op.operands[0];
+        }
+        v
     }
 }

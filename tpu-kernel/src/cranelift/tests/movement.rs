@@ -336,3 +336,79 @@ fn an_extract_before_a_store() {
     let got = Case::new(&text, &[]).agree(&[x], &[]).unwrap();
     assert_eq!(got[0].literals(), vec![Literal::from(want); 64]);
 }
+
+/// What a function compiled ahead reads is what was loaded, whatever was stored since: in line, and in a loop.
+#[test]
+fn calls_after_stores() {
+    let text = whole(
+        &[("x", DType::F32, &[4, 24]), ("o", DType::F32, &[4, 24])],
+        "    %one = const 1 : i32
+    %four = const 4 : i32
+    %xt = load %x[%z, %z] : tile<4x24xf32>
+    store %xt, %o[%z, %z]
+    %t = load %o[%z, %z] : tile<4x24xf32>
+    %s = slice %t starts [0, 3] : tile<4x21xf32>
+    %zero = const 0.0 : f32
+    %zeros = broadcast %zero : tile<4x24xf32>
+    store %zeros, %o[%z, %z]
+    %r = rotate %s, %one axis 1 : tile<4x21xf32>
+    store %r, %o[%z, %one]
+    %u = load %o[%z, %z] : tile<4x24xf32>
+    for %i = %z to %four step %one {
+      %v = rotate %u, %i axis 0 : tile<4x24xf32>
+      %w = slice %v starts [1, 0] : tile<1x24xf32>
+      %c = scan sum %w axis 1 : tile<1x24xf32>
+      store %c, %o[%i, %z]
+    }
+",
+    );
+    Case::new(&text, &[]).agree(&[Array::small(DType::F32, &[4, 24], 13)], &[]).unwrap();
+}
+
+/// Results of a branch that are slices of memory which the branch then overwrites.
+#[test]
+fn a_branch_that_yields_a_slice() {
+    let text = whole(
+        &[("x", DType::F32, &[4, 24]), ("o", DType::F32, &[4, 24])],
+        "    %one = const 1 : i32
+    %xt = load %x[%z, %z] : tile<4x24xf32>
+    store %xt, %o[%z, %z]
+    %first = extract %xt [0, 0] : f32
+    %second = extract %xt [0, 1] : f32
+    %less = lt %first, %second : bool
+    %s = if %less : tile<2x24xf32> {
+      %t = load %o[%z, %z] : tile<4x24xf32>
+      %a = slice %t starts [0, 0] strides [2, 1] : tile<2x24xf32>
+      %n = neg %t : tile<4x24xf32>
+      store %n, %o[%z, %z]
+      yield %a
+    } else {
+      %q = load %o[%z, %z] : tile<4x24xf32>
+      %b = slice %q starts [1, 0] strides [2, 1] : tile<2x24xf32>
+      store %xt, %o[%z, %z]
+      yield %b
+    }
+    store %s, %o[%one, %z]
+",
+    );
+    for seed in 14..18 {
+        Case::new(&text, &[]).agree(&[Array::small(DType::F32, &[4, 24], seed)], &[]).unwrap();
+    }
+}
+
+/// Many slices of slices, and a concatenation of many parts, are compiled in reasonable time and memory.
+#[test]
+fn long_chains() {
+    let n = 1000;
+    let mut body = String::from("    %s0 = slice %xt starts [0] : tile<4000xf32>\n");
+    for i in 1..n {
+        body += &format!("    %s{i} = slice %s{} starts [1] : tile<{}xf32>\n", i - 1, 4000 - i);
+    }
+    let parts: Vec<String> = (0..n).map(|i| format!("%p{i}")).collect();
+    for i in 0..n {
+        body += &format!("    %p{i} = slice %s{} starts [{}] : tile<1xf32>\n", n - 1, (i * 7) % n);
+    }
+    body += &format!("    %r = concat {} axis 0 : tile<{n}xf32>\n", parts.join(", "));
+    let case = apply(&[("x", DType::F32, &[4000])], (DType::F32, &[n]), &body);
+    case.agree(&[Array::small(DType::F32, &[4000], 19)], &[]).unwrap();
+}
