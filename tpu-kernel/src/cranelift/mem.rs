@@ -25,7 +25,7 @@ pub(super) enum Stride {
     /// Known now.
     Fixed(i64),
     /// Of that dimension of that operand, known when the step runs, so many times.
-    Param(usize, usize, i64),
+    Param(u32, u32, i64),
 }
 
 /// The first element along a dimension.
@@ -75,7 +75,7 @@ fn param_strides(kernel: &Kernel, param: usize) -> [Stride; MAX_RANK] {
     let mut strides = dense(shape);
     if !matches!(kernel.params[param].kind, ParamKind::Scratch) && may_stay_in_place(kernel, param) {
         for (d, stride) in strides.iter_mut().enumerate().take(shape.rank() - 1) {
-            *stride = Stride::Param(param, d, 1);
+            *stride = Stride::Param(param as u32, d as u32, 1);
         }
     }
     strides
@@ -199,9 +199,9 @@ impl Code<'_> {
     pub(super) fn stride_elements(&mut self, stride: Stride) -> Value {
         match stride {
             Stride::Fixed(n) => self.b.ins().iconst(types::I64, n),
-            Stride::Param(param, axis, 1) => self.ref_stride(param, axis),
+            Stride::Param(param, axis, 1) => self.ref_stride(param as usize, axis as usize),
             Stride::Param(param, axis, times) => {
-                let v = self.ref_stride(param, axis);
+                let v = self.ref_stride(param as usize, axis as usize);
                 self.b.ins().imul_imm_s(v, times)
             }
         }
