@@ -40,6 +40,7 @@ use crate::launch::Binding;
 use crate::{BuildFault, Error, passes};
 pub use body::PlanSummary;
 use body::Tables;
+use code::Features;
 use driver::Driver;
 use jit::Code;
 use memory::Pool;
@@ -63,13 +64,18 @@ impl Executable {
     /// [`Error::Build`] where the verifier finds faults, [`Error::Compile`] where the code generator or the
     /// host refuses.
     pub fn compile(kernel: &Kernel) -> Result<Executable, Error> {
+        Self::compile_for(kernel, jit::features())
+    }
+
+    /// Compiles for a processor with these instructions.
+    fn compile_for(kernel: &Kernel, features: Features) -> Result<Executable, Error> {
         let refuse = |reason: String| Error::Compile { kernel: kernel.name.clone(), reason };
         if let Err(faults) = passes::verify(kernel) {
             let faults = faults.into_iter().map(BuildFault::Rule).collect();
             return Err(Error::Build { kernel: kernel.name.clone(), faults });
         }
         let kernel = &widen::widen(kernel);
-        let compiled = jit::compile(kernel).map_err(refuse)?;
+        let compiled = jit::compile(kernel, features).map_err(refuse)?;
         let windows =
             Windows::new(kernel, compiled.summary.arena_bytes).ok_or_else(|| refuse("its windows are too large".into()))?;
         Ok(Executable {

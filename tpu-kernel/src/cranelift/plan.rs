@@ -8,7 +8,7 @@
 
 mod alias;
 
-use super::cost::{DEAR, binary_cost, cast_cost, format_cost, unary_cost};
+use super::cost::costs;
 use super::map::{Map, same_but_units};
 use crate::ir::{Kernel, Op, OpKind, ReduceOp, Region, Type, Value};
 use alias::Direct;
@@ -117,7 +117,7 @@ impl<'k> Plan<'k> {
         let mut pos = 0;
         plan.number(&kernel.body, None, &mut pos);
         plan.find_direct();
-        let costs = plan.costs();
+        let costs = costs(kernel, plan.ops.iter().map(|info| info.op));
         for at in (0..plan.ops.len()).rev() {
             let op = plan.ops[at].op;
             for &v in &op.results {
@@ -193,40 +193,6 @@ impl<'k> Plan<'k> {
         self.regions[at].end = *pos;
         self.ends.insert(region, *pos);
         *pos += 1;
-    }
-
-    /// What it takes to compute each tile inside a loop, in simple operations.
-    fn costs(&self) -> Vec<u32> {
-        let mut costs = vec![0u32; self.kernel.types.len()];
-        for (v, ty) in self.kernel.types.iter().enumerate() {
-            costs[v] = u32::from(ty.is_tile());
-        }
-        for info in &self.ops {
-            let op = info.op;
-            let Some(&result) = op.results.first() else { continue };
-            if !self.kernel.ty(result).is_tile() {
-                continue;
-            }
-            let dtype = self.kernel.ty(*op.operands.first().unwrap_or(&result)).dtype();
-            let own = match &op.kind {
-                OpKind::Unary(unary) => unary_cost(*unary, dtype),
-                OpKind::Binary(binary) => binary_cost(*binary, dtype),
-                OpKind::Compare(_) | OpKind::Select => 1,
-                OpKind::Cast(to) => cast_cost(dtype, *to),
-                OpKind::Bitcast(to) => 1 + format_cost(dtype) + format_cost(*to),
-                OpKind::StochasticRound(_) => DEAR,
-                OpKind::Broadcast(_) | OpKind::Transpose(_) | OpKind::Reshape(_) => 0,
-                OpKind::Iota { .. } | OpKind::Load(_) | OpKind::Reduce { .. } | OpKind::Dot { .. } => continue,
-                OpKind::Slice { .. } | OpKind::Concat { .. } => continue,
-                OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => continue,
-                OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => continue,
-                OpKind::If | OpKind::For | OpKind::While => continue,
-                OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => continue,
-            };
-            let cost = op.operands.iter().fold(own, |sum, v| sum.saturating_add(costs[v.0 as usize]));
-            costs[result.0 as usize] = cost.min(DEAR);
-        }
-        costs
     }
 
     /// The operation of `region` that holds the inner region, or `None` where they are the same.

@@ -1,6 +1,6 @@
 //! The number formats over plain f32 against their definition, [`Format`], and roundings by their rules.
 
-use super::{Scalar, decode, encode, next_after, pack, round, stochastic_round};
+use super::{Scalar, ceil, decode, encode, floor, next_after, pack, round, round_even, stochastic_round, trunc};
 use crate::formats::Format;
 use crate::ir::{BinaryOp, DType, Literal, eval};
 
@@ -111,5 +111,21 @@ fn stochastic_rounding_is_fair() {
             y > 1.0
         });
         assert_eq!(ups.count(), 3 << 13, "{dtype}");
+    }
+}
+
+#[test]
+fn integers() {
+    let near = [0.5f32, 1.0, 1.5, 2.5, 4_194_303.5, 8_388_607.5, 8_388_608.0, 16_777_215.0, f32::INFINITY];
+    let near = near.into_iter().flat_map(|v| (0..5).map(move |i| f32::from_bits(v.to_bits().wrapping_add(i).wrapping_sub(2))));
+    for x in (0..=u32::MAX).step_by(8191).map(f32::from_bits).chain(near.flat_map(|x| [x, -x])).chain([0.0, -0.0]) {
+        for (want, got) in [
+            (x.floor(), floor(&mut Scalar, x)),
+            (x.ceil(), ceil(&mut Scalar, x)),
+            (x.trunc(), trunc(&mut Scalar, x)),
+            (x.round_ties_even(), round_even(&mut Scalar, x)),
+        ] {
+            assert!(same(want, got), "{x:e}: {want:e} {got:e}");
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! Every elementwise operation for every element type that it takes: scalars, vectors of every remainder, rows that end
 //! beside a vector, and columns, over special values.
 
-use super::{Array, Case, Random, wild};
+use super::{Array, Case, Executable, Random, wild};
+use crate::cranelift::code::Features;
+use crate::cranelift::jit::features;
 use crate::ir::{BinaryOp, CompareOp, DType, Literal, UnaryOp};
 
 /// Sizes of vectors: less than four lanes, exactly, and with one left, of one vector and of four.
@@ -55,10 +57,15 @@ fn window(kind: &str, name: &str, dtype: DType, shape: &[usize]) -> String {
     )
 }
 
-/// Compiles once and runs a few times on other numbers; all must be what the interpreter gives.
+/// All must be what the interpreter gives, on this processor.
 fn agree(inputs: &[DType], result: DType, op: &dyn Fn(&[String]) -> String) {
+    agree_with(features(), inputs, result, op);
+}
+
+/// Compiles once and runs a few times on other numbers.
+fn agree_with(features: Features, inputs: &[DType], result: DType, op: &dyn Fn(&[String]) -> String) {
     let case = case(inputs, result, op);
-    let exe = case.compile();
+    let exe = Executable::compile_for(&case.kernel, features).unwrap();
     for round in 0..2 {
         let mut arrays = vec![];
         let mut scalars = vec![];
@@ -79,6 +86,17 @@ fn unary() {
     for &op in UnaryOp::ALL {
         for dtype in DType::ALL.into_iter().filter(|&d| op.takes(d)) {
             agree(&[dtype], op.result(dtype), &|x| format!("{op} {}", x[0]));
+        }
+    }
+}
+
+/// A processor without fused multiply-add and rounding to integers gives the same bits.
+#[test]
+fn without_optional_instructions() {
+    let features = Features { fused: false, rounds: false };
+    for op in [UnaryOp::Floor, UnaryOp::Ceil, UnaryOp::RoundEven, UnaryOp::Round, UnaryOp::Trunc, UnaryOp::Exp, UnaryOp::Tanh] {
+        for dtype in [DType::F32, DType::Bf16, DType::F8E4M3B11Fnuz] {
+            agree_with(features, &[dtype], dtype, &|x| format!("{op} {}", x[0]));
         }
     }
 }
