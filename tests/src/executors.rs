@@ -26,9 +26,9 @@ impl Array {
         for element in elements {
             assert_eq!(element.dtype(), dtype);
             match dtype.bytes() {
-                1 => bytes.push(element.bits() as u8),
-                2 => bytes.extend((element.bits() as u16).to_ne_bytes()),
-                _ => bytes.extend(element.bits().to_ne_bytes()),
+                1 => bytes.push(element.memory() as u8),
+                2 => bytes.extend((element.memory() as u16).to_ne_bytes()),
+                _ => bytes.extend(element.memory().to_ne_bytes()),
             }
         }
         assert_eq!(bytes.len(), shape.iter().product::<usize>() * dtype.bytes());
