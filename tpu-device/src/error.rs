@@ -103,7 +103,9 @@ pub enum DeviceError {
         reason: String,
     },
     /// D012
-    #[error("tensor `{tensor}` holds {dtype} elements; a device holds F32, BF16, I32 and BOOL")]
+    #[error(
+        "tensor `{tensor}` holds {dtype} elements, which no device holds; it takes F32, BF16, F16, F8_E4M3, F8_E5M2, F4, I32, I16, I8, U32, U16, U8 and BOOL"
+    )]
     UnsupportedElements {
         /// The tensor.
         tensor: String,
@@ -119,6 +121,14 @@ pub enum DeviceError {
         name: String,
         /// Names that are nearly it.
         close: Vec<String>,
+    },
+    /// D021
+    #[error("tensor `{tensor}` cannot be saved: {reason}")]
+    Unsavable {
+        /// The tensor.
+        tensor: String,
+        /// What the format lacks, and what to do.
+        reason: String,
     },
     /// D018
     #[error("cannot save a tensor under the name `{name}`: {reason}")]
@@ -198,6 +208,7 @@ impl DeviceError {
             DeviceError::OutputCount { .. } => "D016",
             DeviceError::Operation { .. } => "D017",
             DeviceError::TensorName { .. } => "D018",
+            DeviceError::Unsavable { .. } => "D021",
             DeviceError::Kernel(e) => e.code(),
         }
     }

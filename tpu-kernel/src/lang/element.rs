@@ -1,7 +1,8 @@
 //! The Rust types of tile elements, and what they can do.
 
 use crate::ir::{DType, Literal};
-use half::bf16;
+use crate::{F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4};
+use half::{bf16, f16};
 
 /// An element type: `f32`, `bf16`, `i32` or `bool`.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not an element type", label = "tiles hold `f32`, `bf16`, `i32` or `bool`")]
@@ -51,7 +52,25 @@ macro_rules! elements {
     };
 }
 
-elements!(f32 = F32, bf16 = Bf16, i32 = I32, bool = Bool);
+elements!(
+    f32 = F32,
+    bf16 = Bf16,
+    f16 = F16,
+    F8E4M3 = F8E4M3Fn,
+    F8E5M2 = F8E5M2,
+    F8E4M3B11 = F8E4M3B11Fnuz,
+    F4E2M1 = F4E2M1Fn,
+    i32 = I32,
+    i16 = I16,
+    i8 = I8,
+    I4 = I4,
+    I2 = I2,
+    u32 = U32,
+    u16 = U16,
+    u8 = U8,
+    U4 = U4,
+    bool = Bool
+);
 
 #[diagnostic::do_not_recommend]
 impl Number for f32 {
