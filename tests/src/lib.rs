@@ -16,3 +16,8 @@ pub mod one_op;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// So do those of the language.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/language.md")]
+pub struct Language;

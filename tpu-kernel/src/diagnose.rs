@@ -8,12 +8,19 @@ use crate::exec::RunError;
 use crate::ir::{Fault, Loc, Rule};
 use crate::launch::LaunchError;
 use crate::{BuildFault, Error};
+mod extent;
+mod tokens;
+
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use extent::What;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Source files above this many bytes are not read.
 const MAX_SOURCE: u64 = 4 << 20;
+
+/// What spans more lines than these is shown by its first token.
+const MAX_LINES: usize = 20;
 
 /// The error as text without colours.
 pub fn render(error: &Error) -> String {
@@ -27,9 +34,21 @@ pub fn render_styled(error: &Error) -> String {
 
 fn render_with(error: &Error, renderer: &Renderer) -> String {
     let reports = reports(error);
-    let sources: Vec<Option<Line>> = reports.iter().map(|r| r.loc.as_ref().and_then(Line::read)).collect();
-    let groups: Vec<Vec<Group<'_>>> = reports.iter().zip(&sources).map(|(r, line)| vec![r.group(line.as_ref())]).collect();
+    let sources: Vec<Option<Excerpt>> =
+        reports.iter().map(|r| r.loc.as_ref().and_then(|loc| Excerpt::read(loc, r.what.as_deref()))).collect();
+    let groups: Vec<Vec<Group<'_>>> = reports.iter().zip(&sources).map(|(r, at)| vec![r.group(at.as_ref())]).collect();
     groups.iter().map(|g| renderer.render(g)).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The error of that code without a place, as text without colours: what is not about a kernel's source.
+pub fn render_plain(code: &'static str, title: &str) -> String {
+    let report = Report { code: Some(code), title: title.to_string(), loc: None, what: None, note: None, help: None };
+    Renderer::plain().render(&[report.group(None)])
+}
+
+/// Where an error is explained.
+fn page(code: &str) -> String {
+    format!("see docs/errors.md#{}", code.to_lowercase())
 }
 
 /// One message with its place and its advice.
@@ -37,12 +56,14 @@ struct Report {
     code: Option<&'static str>,
     title: String,
     loc: Option<Loc>,
+    /// The mnemonic of the operation at the place.
+    what: Option<String>,
     note: Option<String>,
     help: Option<String>,
 }
 
 impl Report {
-    fn group<'a>(&'a self, line: Option<&'a Line>) -> Group<'a> {
+    fn group<'a>(&'a self, line: Option<&'a Excerpt>) -> Group<'a> {
         let title = Level::ERROR.primary_title(self.title.as_str());
         let title = match self.code {
             Some(code) => title.id(code),
@@ -66,53 +87,65 @@ impl Report {
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help.as_str()));
         }
-        group
+        match self.code {
+            Some(code) => group.element(Level::NOTE.message(page(code))),
+            None => group,
+        }
     }
 }
 
-/// A line of source and the bytes of it that are meant.
-struct Line {
+/// Lines of source and the bytes of them that are meant: from the first to the last token of an expression,
+/// a declaration or the head of a loop.
+struct Excerpt {
     text: String,
     span: Range<usize>,
 }
 
-impl Line {
-    /// The line of a place, where its file can be found. rustc names files relative to the directory of the
+impl Excerpt {
+    /// The lines of a place, where its file can be found. rustc names files relative to the directory of the
     /// workspace: most often one above the program (`target/release/examples/…`), else the current one or one
     /// above. The program's comes first, since the current one may be in another workspace.
-    fn read(loc: &Loc) -> Option<Line> {
+    fn read(loc: &Loc, what: Option<&str>) -> Option<Excerpt> {
         let program = std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_path_buf));
-        Line::read_above(loc, program.into_iter().chain(std::env::current_dir().ok()))
+        Excerpt::read_above(loc, what, program.into_iter().chain(std::env::current_dir().ok()))
     }
 
-    /// The line in the first file of that name, in these directories or above, that has it.
-    fn read_above(loc: &Loc, starts: impl IntoIterator<Item = PathBuf>) -> Option<Line> {
+    /// The lines in the first file of that name, in these directories or above, that has them.
+    fn read_above(loc: &Loc, what: Option<&str>, starts: impl IntoIterator<Item = PathBuf>) -> Option<Excerpt> {
         let file = Path::new(loc.file.as_ref());
         if file.is_absolute() {
-            return Line::read_from(file, loc);
+            return Excerpt::read_from(file, loc, what);
         }
-        starts.into_iter().find_map(|start| start.ancestors().find_map(|dir| Line::read_from(&dir.join(file), loc)))
+        starts.into_iter().find_map(|start| start.ancestors().find_map(|dir| Excerpt::read_from(&dir.join(file), loc, what)))
     }
 
-    fn read_from(path: &Path, loc: &Loc) -> Option<Line> {
+    fn read_from(path: &Path, loc: &Loc, what: Option<&str>) -> Option<Excerpt> {
         let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
         if metadata.len() > MAX_SOURCE {
             return None;
         }
-        let source = std::fs::read_to_string(path).ok()?;
-        let text = source.lines().nth((loc.line as usize).checked_sub(1)?)?.to_string();
-        let span = token(&text, loc.column)?;
-        Some(Line { text, span })
+        Excerpt::of(&std::fs::read_to_string(path).ok()?, loc, what)
+    }
+
+    fn of(source: &str, loc: &Loc, what: Option<&str>) -> Option<Excerpt> {
+        let before: usize = source.split_inclusive('\n').take((loc.line as usize).checked_sub(1)?).map(str::len).sum();
+        let line = source[before..].lines().next()?;
+        let (column, _) = line.char_indices().nth((loc.column as usize).checked_sub(1)?)?;
+        let start = before + column;
+        let end = extent::end(source, start, what.map_or(What::Any, What::Operation));
+        let end = end.filter(|&end| source[start..end].lines().count() <= MAX_LINES).unwrap_or(start + token(&line[column..]));
+        let after = source[end..].find('\n').map_or(source.len(), |at| end + at);
+        Some(Excerpt { text: source[before..after].to_string(), span: column..end - before })
     }
 }
 
-/// The name, number or sign that starts at the column, which counts characters from 1.
-fn token(line: &str, column: u32) -> Option<Range<usize>> {
-    let (start, first) = line.char_indices().nth((column as usize).checked_sub(1)?)?;
+/// Bytes of the name, number or sign that the text begins with.
+fn token(text: &str) -> usize {
     let word = |c: char| c.is_alphanumeric() || c == '_';
-    let rest = &line[start..];
-    let length = if word(first) { rest.find(|c| !word(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
-    Some(start..start + length)
+    match text.chars().next() {
+        Some(first) if word(first) => text.find(|c| !word(c)).unwrap_or(text.len()),
+        first => first.map_or(0, char::len_utf8),
+    }
 }
 
 fn reports(error: &Error) -> Vec<Report> {
@@ -125,6 +158,7 @@ fn reports(error: &Error) -> Vec<Report> {
                     code: Some(fault.code()),
                     title: fault.to_string(),
                     loc: known(fault.loc()),
+                    what: operation(fault).map(String::from),
                     note: None,
                     help: build_help(fault).map(String::from),
                 })
@@ -134,7 +168,7 @@ fn reports(error: &Error) -> Vec<Report> {
                 n => format!("{n} errors"),
             };
             let title = format!("kernel `{kernel}` cannot be built: {count}");
-            reports.push(Report { code: None, title, loc: None, note: None, help: None });
+            reports.push(Report { code: None, title, loc: None, what: None, note: None, help: None });
             reports
         }
         Error::Launch(launch) => {
@@ -146,15 +180,28 @@ fn reports(error: &Error) -> Vec<Report> {
                 other => (other.to_string(), None),
             };
             let loc = launch.loc().and_then(known);
-            vec![Report { code: Some(error.code()), title, loc, note, help: launch_help(launch) }]
+            vec![Report { code: Some(error.code()), title, loc, what: None, note, help: launch_help(launch) }]
         }
         Error::Compile { .. } => {
-            vec![Report { code: Some(error.code()), title: error.to_string(), loc: None, note: None, help: None }]
+            vec![Report { code: Some(error.code()), title: error.to_string(), loc: None, what: None, note: None, help: None }]
         }
         Error::Run(run) => {
             let loc = run.loc().and_then(known);
-            vec![Report { code: Some(error.code()), title: run.to_string(), loc, note: None, help: run_help(run) }]
+            vec![Report { code: Some(error.code()), title: run.to_string(), loc, what: None, note: None, help: run_help(run) }]
         }
+    }
+}
+
+/// The mnemonic of the operation that is wrong.
+fn operation(fault: &BuildFault) -> Option<&str> {
+    match fault {
+        BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => Some(&fault.at),
+        BuildFault::Overflow { op, .. } | BuildFault::DivisionByZero { op, .. } => Some(op),
+        BuildFault::ForeignValue(_)
+        | BuildFault::OutOfRegion(_)
+        | BuildFault::BrokenRegion(_)
+        | BuildFault::Panic { .. }
+        | BuildFault::Literal { .. } => None,
     }
 }
 
@@ -174,6 +221,11 @@ fn build_help(fault: &BuildFault) -> Option<&'static str> {
         BuildFault::TooLarge { .. } => Some("make the block size smaller: windows, scratch and values share the VMEM"),
         BuildFault::ForeignValue(_) => Some("build the value inside this kernel's function"),
         BuildFault::BrokenRegion(_) => Some("carry a variable that says whether to go on, and test it"),
+        BuildFault::Overflow { .. } => {
+            Some("elements wrap while a kernel runs, but a constant that wraps is no wish: write the constant that is meant")
+        }
+        BuildFault::DivisionByZero { .. } => Some("divide by a constant that is not zero"),
+        BuildFault::Literal { .. } => Some("write a value within the range of the elements, or `f32::INFINITY`"),
         BuildFault::OutOfRegion(_) | BuildFault::Panic { .. } => None,
     }
 }

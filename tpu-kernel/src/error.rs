@@ -1,7 +1,7 @@
 //! Everything that can go wrong with a kernel, by the time at which it shows.
 
 use crate::exec::RunError;
-use crate::ir::{Fault, Loc};
+use crate::ir::{DType, Fault, Literal, Loc};
 use crate::launch::LaunchError;
 
 /// An error of a kernel: while it is built, launched, compiled or run.
@@ -62,6 +62,42 @@ pub enum BuildFault {
         /// Where.
         loc: Loc,
     },
+    /// B005: arithmetic on two constants that does not fit the element type.
+    #[error("this overflows {dtype}: {computed} is {exact}")]
+    Overflow {
+        /// The mnemonic of the operation.
+        op: &'static str,
+        /// What is computed, with the constants.
+        computed: String,
+        /// What it would be without a limit.
+        exact: i64,
+        /// The element type.
+        dtype: DType,
+        /// Where.
+        loc: Loc,
+    },
+    /// B006: an integer division or remainder by a constant zero.
+    #[error("this divides {dtype} elements by zero: the right side of `{}` is 0 in every element", if *.op == "div" { '/' } else { '%' })]
+    DivisionByZero {
+        /// The mnemonic of the operation: `div` or `rem`.
+        op: &'static str,
+        /// The element type.
+        dtype: DType,
+        /// Where.
+        loc: Loc,
+    },
+    /// B007: a Rust literal outside the range of the element type.
+    #[error("the literal {value} does not fit {dtype}: it would become {becomes}")]
+    Literal {
+        /// The literal.
+        value: String,
+        /// The element type.
+        dtype: DType,
+        /// What it is after rounding, or as its low bits.
+        becomes: Literal,
+        /// Where.
+        loc: Loc,
+    },
 }
 
 impl BuildFault {
@@ -73,6 +109,9 @@ impl BuildFault {
             BuildFault::OutOfRegion(_) => "B002",
             BuildFault::BrokenRegion(_) => "B003",
             BuildFault::Panic { .. } => "B004",
+            BuildFault::Overflow { .. } => "B005",
+            BuildFault::DivisionByZero { .. } => "B006",
+            BuildFault::Literal { .. } => "B007",
         }
     }
 
@@ -81,7 +120,10 @@ impl BuildFault {
         match self {
             BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => &fault.loc,
             BuildFault::ForeignValue(loc) | BuildFault::OutOfRegion(loc) | BuildFault::BrokenRegion(loc) => loc,
-            BuildFault::Panic { loc, .. } => loc,
+            BuildFault::Panic { loc, .. }
+            | BuildFault::Overflow { loc, .. }
+            | BuildFault::DivisionByZero { loc, .. }
+            | BuildFault::Literal { loc, .. } => loc,
         }
     }
 }
