@@ -14,3 +14,8 @@ pub mod one_op;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// So do those of every error's page.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/errors.md")]
+pub struct Errors;

@@ -177,9 +177,9 @@ pub struct LiveTensor {
 }
 
 impl DeviceError {
-    /// The stable code: `D001` and on, or the kernel's own (`L001`, `R001`, …).
-    pub fn code(&self) -> &'static str {
-        match self {
+    tpu_kernel::codes! {
+        /// The stable code: `D001` and on, or the kernel's own (`L001`, `R001`, …).
+        [] {
             DeviceError::UnknownChip { .. } => "D001",
             DeviceError::OutOfMemory { .. } => "D002",
             DeviceError::HostMemory { .. } => "D003",
@@ -198,6 +198,7 @@ impl DeviceError {
             DeviceError::OutputCount { .. } => "D016",
             DeviceError::Operation { .. } => "D017",
             DeviceError::TensorName { .. } => "D018",
+        } else {
             DeviceError::Kernel(e) => e.code(),
         }
     }

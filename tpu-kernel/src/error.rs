@@ -1,7 +1,7 @@
 //! Everything that can go wrong with a kernel, by the time at which it shows.
 
 use crate::exec::RunError;
-use crate::ir::{DType, Fault, Literal, Loc};
+use crate::ir::{DType, Fault, Kernel, Literal, Loc};
 use crate::launch::LaunchError;
 
 /// An error of a kernel: while it is built, launched, compiled or run.
@@ -101,10 +101,9 @@ pub enum BuildFault {
 }
 
 impl BuildFault {
-    /// The stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => fault.rule.code(),
+    crate::codes! {
+        /// The stable code.
+        [const] {
             BuildFault::ForeignValue(_) => "B001",
             BuildFault::OutOfRegion(_) => "B002",
             BuildFault::BrokenRegion(_) => "B003",
@@ -112,6 +111,8 @@ impl BuildFault {
             BuildFault::Overflow { .. } => "B005",
             BuildFault::DivisionByZero { .. } => "B006",
             BuildFault::Literal { .. } => "B007",
+        } else {
+            BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => fault.rule.code(),
         }
     }
 
@@ -129,14 +130,20 @@ impl BuildFault {
 }
 
 impl Error {
-    /// The stable code; of several faults, the first's.
-    pub fn code(&self) -> &'static str {
-        match self {
+    crate::codes! {
+        /// The stable code; of several faults, the first's.
+        [] {
+            Error::Compile { .. } => "C001",
+        } else {
             Error::Build { faults, .. } => faults.first().map_or("B000", BuildFault::code),
             Error::Launch(e) => e.code(),
-            Error::Compile { .. } => "C001",
             Error::Run(e) => e.code(),
         }
+    }
+
+    /// A kernel that breaks rules of the IR: what the verifier found.
+    pub fn rules(kernel: &Kernel, faults: Vec<Fault>) -> Error {
+        Error::Build { kernel: kernel.name.clone(), faults: faults.into_iter().map(BuildFault::Rule).collect() }
     }
 }
 

@@ -31,7 +31,7 @@ mod tests;
 use crate::exec::{Args, RunError};
 use crate::ir::Kernel;
 use crate::launch::Binding;
-use crate::{BuildFault, Error, passes};
+use crate::{Error, passes};
 pub use body::PlanSummary;
 use body::Site;
 use driver::Driver;
@@ -59,8 +59,7 @@ impl Executable {
     pub fn compile(kernel: &Kernel) -> Result<Executable, Error> {
         let refuse = |reason: String| Error::Compile { kernel: kernel.name.clone(), reason };
         if let Err(faults) = passes::verify(kernel) {
-            let faults = faults.into_iter().map(BuildFault::Rule).collect();
-            return Err(Error::Build { kernel: kernel.name.clone(), faults });
+            return Err(Error::rules(kernel, faults));
         }
         let compiled = jit::compile(kernel).map_err(refuse)?;
         let windows =
@@ -94,10 +93,7 @@ impl Executable {
     /// # Errors
     /// As [`compile`](Self::compile).
     pub fn clif(kernel: &Kernel) -> Result<String, Error> {
-        passes::verify(kernel).map_err(|faults| {
-            let faults = faults.into_iter().map(BuildFault::Rule).collect();
-            Error::Build { kernel: kernel.name.clone(), faults }
-        })?;
+        passes::verify(kernel).map_err(|faults| Error::rules(kernel, faults))?;
         jit::text(kernel).map_err(|reason| Error::Compile { kernel: kernel.name.clone(), reason })
     }
 }

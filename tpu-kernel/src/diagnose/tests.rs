@@ -1,7 +1,8 @@
 //! Whole reports, against source files written for the test.
 
 use super::*;
-use crate::ir::{DType, Shape, Type};
+use crate::exec::RunError;
+use crate::ir::{DType, Fault, Rule, Shape, Type};
 
 /// A place in a file of this content, which lives as long as the test's process.
 fn source(name: &str, content: &str, line: u32, column: u32) -> Loc {

@@ -239,9 +239,9 @@ fn quoted(names: &[String]) -> String {
 }
 
 impl LaunchError {
-    /// The stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
+    crate::codes! {
+        /// The stable code.
+        [const] {
             LaunchError::ArgumentCount { .. } => "L001",
             LaunchError::ArgumentKind { .. } => "L002",
             LaunchError::Rank { .. } => "L003",
