@@ -275,7 +275,12 @@ fn l008_block_index() {
             other => panic!("{other}"),
         }
         at(error.loc().unwrap(), ELEMENTS + 1, "x: In");
-        shows(error, "L008", Some(ELEMENTS + 1), Some("an index map returns block indices, not elements: divide by 1024"));
+        shows(
+            error,
+            "L008",
+            Some(ELEMENTS + 1),
+            Some("did you return an element offset? an index map returns block indices: divide by 1024"),
+        );
     });
 }
 

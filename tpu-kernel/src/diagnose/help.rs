@@ -108,7 +108,7 @@ fn index_help(index: i64, extent: Option<usize>, block: Option<usize>, blocks: u
     let element = index > 0 && block != Some(1) && (extent.is_some_and(within) || block.is_some_and(multiple));
     match (blocks, block) {
         (0, _) => "the array is empty and has no block: let the grid have no step either".to_string(),
-        (_, Some(n)) if element => format!("an index map returns block indices, not elements: divide by {n}"),
+        (_, Some(n)) if element => format!("did you return an element offset? an index map returns block indices: divide by {n}"),
         (n, _) => format!("the index map must give 0 to {} along this axis", n - 1),
     }
 }
