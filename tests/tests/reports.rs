@@ -151,7 +151,7 @@ mod memory {
 
         // A launch refuses before it allocates or compiles.
         let device = Device::simulated(Chip::V5E);
-        let x = Tensor::zeros(&device, DType::Bf16, &[1, 1, 25344, 80]).unwrap();
+        let x = Tensor::zeros(&device, DType::Bf16, &[1, 2, 25344, 80]).unwrap();
         let (live, compiled) = (device.stats().live_bytes, device.stats().launches);
         let error = refused(flash().bq(256).bk(25344).c(80).launch(&device, &x, &x, &x));
         assert_eq!(error.code(), "L011");
