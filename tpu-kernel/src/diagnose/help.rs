@@ -52,6 +52,12 @@ fn rule(rule: &Rule) -> &'static str {
         Rule::ParallelAfterArbitrary => "move the parallel dimension to the front, or make it arbitrary",
         Rule::NeverWritten => "store to it on every path that matters, or remove the parameter",
         Rule::ArrayRank { .. } => "merge dimensions of the array before the launch",
+        Rule::PerDimension { .. } => "give one number for each dimension of the operand",
+        Rule::Slice { .. } => "a slice ends inside its operand: start earlier, or read fewer elements",
+        Rule::Stride { .. } => "a stride of 1 reads every element",
+        Rule::SameAxis { .. } => "name each axis once",
+        Rule::Bitcast { .. } => "narrower elements need whole groups of rows: make the second to last dimension larger",
+        Rule::DotElements { .. } => "cast one operand to an element type that the other multiplies",
         Rule::TooDeep { .. } => "split the kernel, or decide with `choose` and `select`",
     }
 }
@@ -96,6 +102,11 @@ pub(super) fn run(error: &RunError) -> String {
         }
         RunError::BlockIndex { index, blocks, .. } => index_help(*index, None, None, *blocks),
         RunError::LoopStep { .. } => "count upwards, and derive the other direction from the index".to_string(),
+        RunError::GatherIndex { .. } => {
+            "clamp the indices, or give those that mean nothing an index inside and select them away".to_string()
+        }
+        RunError::Unseeded { .. } => "seed it in the first step of the grid: `if i == 0 { prng_seed(seed); }`".to_string(),
+        RunError::Check { .. } => "the kernel's author put this check here: its message says what must hold".to_string(),
         RunError::Array { .. } | RunError::Count { .. } => "pass what the binding was made from".to_string(),
         RunError::OutOfMemory { .. } => "make the blocks smaller, or run on a host with more memory".to_string(),
     }
