@@ -21,3 +21,8 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/errors.md")]
 pub struct Errors;
+
+/// So do those of the language.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/language.md")]
+pub struct Language;

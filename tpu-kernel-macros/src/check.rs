@@ -11,8 +11,26 @@ use syn::{Expr, GenericArgument, ItemFn, PathArguments, ReturnType, Type};
 /// The highest rank of an array.
 const MAX_RANK: usize = 4;
 
-/// The element types.
-const ELEMENTS: [&str; 4] = ["f32", "bf16", "i32", "bool"];
+/// The element types, by the names that the prelude gives them.
+const ELEMENTS: [&str; 17] = [
+    "f32",
+    "bf16",
+    "f16",
+    "F8E4M3",
+    "F8E5M2",
+    "F8E4M3B11",
+    "F4E2M1",
+    "i32",
+    "i16",
+    "i8",
+    "I4",
+    "I2",
+    "u32",
+    "u16",
+    "u8",
+    "U4",
+    "bool",
+];
 
 /// Methods that every launch has.
 const METHODS: [&str; 9] = ["launch", "precision", "allow", "config", "name", "path", "arguments", "stage", "clone"];
@@ -168,7 +186,7 @@ fn element(kernel: &Kernel, ty: &Type, errors: &mut Errors) {
     } else if name.is_some_and(|n| kernel.blocks.contains(n)) {
         errors.over(ty, "this is a block size; the element type comes first: `In<f32, (BM, BN)>`");
     } else if !param && !fixed {
-        errors.over(ty, "an element type is `f32`, `bf16`, `i32`, `bool` or a type parameter `T: Float`");
+        errors.over(ty, "an element type is a float (`f32`, `bf16`, `f16`, `F8E4M3`…), an integer (`i32` to `I2`, `u32` to `U4`), `bool` or a type parameter `T: Float`");
     }
 }
 

@@ -191,7 +191,7 @@ fn launch(model: &Kernel) -> TokenStream {
         let name = &p.name;
         let ty = match &p.role {
             Role::Scalar => match element_name(&p.element).filter(|e| !model.elements.iter().any(|(t, _)| t == *e)) {
-                Some(element) if element == "bf16" => quote!(::tpu_kernel::bf16),
+                Some(element) if element == "bf16" || element == "f16" => quote!(::tpu_kernel::#element),
                 Some(element) => element.to_token_stream(),
                 None => quote!(impl ::std::convert::Into<::tpu_kernel::ir::Literal>),
             },

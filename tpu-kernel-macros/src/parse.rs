@@ -9,8 +9,14 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, FnArg, GenericArgument, GenericParam, Ident, ItemFn, Pat, PathArguments, Token, Type, TypeParamBound};
 
-/// The classes of element types, as bounds; each but the last implies those before it.
-pub(crate) const CLASSES: [&str; 4] = ["Element", "Number", "Float", "Bits"];
+/// The classes of element types, as bounds, and those that each implies.
+const CLASSES: [(&str, &[&str]); 5] = [
+    ("Element", &[]),
+    ("Number", &["Element"]),
+    ("Float", &["Element", "Number"]),
+    ("Bits", &["Element"]),
+    ("Int", &["Element", "Number", "Bits"]),
+];
 
 /// The function and its attribute as a model; what cannot be understood is reported and left out.
 pub(crate) fn kernel(attribute: TokenStream, item: ItemFn, errors: &mut Errors) -> Kernel {
@@ -142,8 +148,7 @@ struct TypeParams {
 }
 
 fn type_params(item: &ItemFn, errors: &mut Errors) -> TypeParams {
-    const WANT: &str =
-        "a kernel's type parameter is a block size, `BM: Dim`, or an element type, `T: Float` (or `Number`, `Element`, `Bits`)";
+    const WANT: &str = "a kernel's type parameter is a block size, `BM: Dim`, or an element type, `T: Float` (or `Int`, `Number`, `Bits`, `Element`)";
     let mut found = TypeParams::default();
     if let Some(clause) = &item.sig.generics.where_clause {
         errors.over(clause, "write each bound in the parameter list: `fn k<T: Float, BM: Dim>`");
@@ -187,12 +192,11 @@ fn type_params(item: &ItemFn, errors: &mut Errors) -> TypeParams {
 
 /// The class of elements that implies all of these bounds.
 fn strongest<'b>(bounds: &[&'b Ident]) -> Option<&'b Ident> {
-    let rank = |bound: &Ident| CLASSES.iter().position(|class| bound == class);
-    let ranks = bounds.iter().map(|bound| rank(bound)).collect::<Option<Vec<usize>>>()?;
-    let highest = *ranks.iter().max()?;
-    // `Bits` stands beside `Number` and `Float`.
-    let apart = CLASSES[highest] == "Bits" && ranks.iter().any(|&r| r != highest && CLASSES[r] != "Element");
-    bounds.iter().find(|bound| rank(bound) == Some(highest)).copied().filter(|_| !apart)
+    let implies = |class: &Ident, bound: &Ident| {
+        let implied = CLASSES.iter().find(|(name, _)| class == name).map(|(_, implied)| *implied);
+        implied.is_some_and(|implied| class == bound || implied.iter().any(|name| bound == name))
+    };
+    bounds.iter().find(|class| bounds.iter().all(|bound| implies(class, bound))).copied()
 }
 
 fn param(input: &FnArg, errors: &mut Errors) -> Option<Param> {

@@ -203,12 +203,13 @@ fn reports(error: &Error) -> Vec<Report> {
 fn operation(fault: &BuildFault) -> Option<&str> {
     match fault {
         BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => Some(&fault.at),
-        BuildFault::Overflow { op, .. } | BuildFault::DivisionByZero { op, .. } => Some(op),
+        BuildFault::Overflow { op, .. } | BuildFault::DivisionByZero { op, .. } | BuildFault::Shift { op, .. } => Some(op),
         BuildFault::ForeignValue(_)
         | BuildFault::OutOfRegion(_)
         | BuildFault::BrokenRegion(_)
         | BuildFault::Panic { .. }
-        | BuildFault::Literal { .. } => None,
+        | BuildFault::Literal { .. }
+        | BuildFault::Index { .. } => None,
     }
 }
 

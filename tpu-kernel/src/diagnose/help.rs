@@ -18,6 +18,8 @@ pub(super) fn build(fault: &BuildFault) -> &'static str {
             "elements wrap while a kernel runs, but a constant that wraps is no wish: write the constant that is meant"
         }
         BuildFault::DivisionByZero { .. } => "divide by a constant that is not zero",
+        BuildFault::Shift { .. } => "shift by 0 up to one bit less than the elements have",
+        BuildFault::Index { .. } => "negative indices count from the end, others from 0",
         BuildFault::Literal { .. } => "write a value within the range of the elements, or `f32::INFINITY`",
     }
 }

@@ -6,7 +6,7 @@
 
 use super::constants::Constants;
 use crate::BuildFault;
-use crate::ir::{Builder, Loc, OpKind, Precision, Region, Type, Value};
+use crate::ir::{Builder, Fault, Loc, OpKind, Precision, Region, Rule, Type, Value};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -126,26 +126,31 @@ pub(super) fn block_size(index: usize) -> usize {
 
 /// Records an operation and returns its result; a dead handle where an operand is dead or a rule is broken.
 pub(super) fn emit(kind: OpKind, operands: &[Raw], loc: Loc) -> Raw {
+    emit_all(kind, operands, loc).map_or(Raw::NOWHERE, |results| results.first().copied().unwrap_or(Raw::DEAD))
+}
+
+/// Records an operation and returns its results: none where an operand is dead or a rule is broken, `None` outside a kernel.
+pub(super) fn emit_all(kind: OpKind, operands: &[Raw], loc: Loc) -> Option<Vec<Raw>> {
     with(|s| {
-        let Some(values) = s.resolve_all(operands, &loc) else { return Raw::DEAD };
+        let Some(values) = s.resolve_all(operands, &loc) else { return vec![] };
         let wrong = s.constants.faults(&kind, &values, s.builder.kernel(), &loc);
         if !wrong.is_empty() {
             s.faults.extend(wrong);
-            return Raw::DEAD;
+            return vec![];
         }
-        match s.builder.op(kind.clone(), &values, loc) {
-            Ok(Some(value)) => {
-                s.constants.note(&kind, &values, value);
-                s.adopt(value)
+        match s.builder.results(kind.clone(), &values, loc) {
+            Ok(results) => {
+                if let [result] = results[..] {
+                    s.constants.note(&kind, &values, result);
+                }
+                results.into_iter().map(|value| s.adopt(value)).collect()
             }
-            Ok(None) => Raw::DEAD,
             Err(fault) => {
                 s.faults.push(BuildFault::Rule(fault));
-                Raw::DEAD
+                vec![]
             }
         }
     })
-    .unwrap_or(Raw::NOWHERE)
 }
 
 /// The type of a live handle's value.
@@ -160,6 +165,12 @@ pub(super) fn window(raw: Raw) -> Option<crate::ir::Window> {
         param.window().cloned()
     })
     .flatten()
+}
+
+/// A rule that the language checks itself, broken at the user's line.
+pub(super) fn broken(rule: Rule, at: &str, loc: &Loc) -> Raw {
+    fault(BuildFault::Rule(Fault { rule, at: at.to_string(), loc: loc.clone() }));
+    Raw::DEAD
 }
 
 /// A handle whose making was a fault.

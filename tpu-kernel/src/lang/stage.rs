@@ -48,6 +48,8 @@ pub enum Class {
     Number,
     /// `Float`.
     Float,
+    /// `Int`.
+    Int,
     /// `Bits`.
     Bits,
 }
@@ -58,16 +60,16 @@ impl Class {
             Class::Element => true,
             Class::Number => dtype.is_number(),
             Class::Float => dtype.is_float(),
+            Class::Int => dtype.is_integer(),
             Class::Bits => !dtype.is_float(),
         }
     }
 
-    const fn list(self) -> &'static str {
-        match self {
-            Class::Element => "f32, bf16, i32 or bool",
-            Class::Number => "f32, bf16 or i32",
-            Class::Float => "f32 or bf16",
-            Class::Bits => "i32 or bool",
+    fn list(self) -> String {
+        let takes: Vec<&str> = DType::ALL.into_iter().filter(|&dtype| self.takes(dtype)).map(DType::name).collect();
+        match &takes[..] {
+            [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+            _ => takes.concat(),
         }
     }
 }
@@ -168,7 +170,7 @@ fn elements(signature: &Signature, config: &Config, inputs: &[DType], loc: &Loc)
             Elem::Fixed(want) => return Err(refuse(want.to_string())),
             Elem::Param(index) => match bound[index] {
                 None if !signature.elements[index].1.takes(got) => {
-                    return Err(refuse(signature.elements[index].1.list().to_string()));
+                    return Err(refuse(signature.elements[index].1.list()));
                 }
                 None => bound[index] = Some((operand, got, loc)),
                 Some((_, first, _)) if first == got => {}
@@ -190,7 +192,7 @@ fn elements(signature: &Signature, config: &Config, inputs: &[DType], loc: &Loc)
             }
         };
         if !class.takes(dtype) {
-            let want = class.list().to_string();
+            let want = class.list();
             return Err(LaunchError::ElementType { operand: name.to_string(), want, got: dtype, loc: loc.clone() });
         }
         elements.push(dtype);

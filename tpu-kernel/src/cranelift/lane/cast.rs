@@ -40,9 +40,12 @@ impl Code<'_> {
             _ if from.is_float() => self.to_integer(to, x),
             _ if to.is_float() => {
                 let ty = Self::float_type(self.is_vector(x.values()[0]));
-                let y = x.map(|v| {
-                    if from == DType::U32 { self.b.ins().fcvt_from_uint(ty, v) } else { self.b.ins().fcvt_from_sint(ty, v) }
-                });
+                let y =
+                    x.map(
+                        |v| {
+                            if from == DType::U32 { self.b.ins().fcvt_from_uint(ty, v) } else { self.b.ins().fcvt_from_sint(ty, v) }
+                        },
+                    );
                 if integers_fit(from, to) { y } else { self.rounded(to, y) }
             }
             _ => {
