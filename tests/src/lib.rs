@@ -17,6 +17,11 @@ pub mod one_op;
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
 
+/// So do those of every error's page.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/errors.md")]
+pub struct Errors;
+
 /// So do those of the language.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/language.md")]

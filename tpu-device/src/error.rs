@@ -187,9 +187,9 @@ pub struct LiveTensor {
 }
 
 impl DeviceError {
-    /// The stable code: `D001` and on, or the kernel's own (`L001`, `R001`, …).
-    pub fn code(&self) -> &'static str {
-        match self {
+    tpu_kernel::codes! {
+        /// The stable code: `D001` and on, or the kernel's own (`L001`, `R001`, …).
+        [] {
             DeviceError::UnknownChip { .. } => "D001",
             DeviceError::OutOfMemory { .. } => "D002",
             DeviceError::HostMemory { .. } => "D003",
@@ -209,6 +209,7 @@ impl DeviceError {
             DeviceError::Operation { .. } => "D017",
             DeviceError::TensorName { .. } => "D018",
             DeviceError::Unsavable { .. } => "D021",
+        } else {
             DeviceError::Kernel(e) => e.code(),
         }
     }

@@ -1,7 +1,7 @@
 //! Everything that can go wrong with a kernel, by the time at which it shows.
 
 use crate::exec::RunError;
-use crate::ir::{DType, Fault, Literal, Loc};
+use crate::ir::{DType, Fault, Kernel, Literal, Loc};
 use crate::launch::LaunchError;
 
 /// An error of a kernel: while it is built, launched, compiled or run.
@@ -77,9 +77,9 @@ pub enum BuildFault {
         loc: Loc,
     },
     /// B006: an integer division or remainder by a constant zero.
-    #[error("this divides {dtype} elements by zero: the right side of `{}` is 0 in every element", if *.op == "div" { '/' } else { '%' })]
+    #[error("this divides {dtype} elements by zero: the right side of `{}` is 0 in every element", sign(.op))]
     DivisionByZero {
-        /// The mnemonic of the operation: `div` or `rem`.
+        /// The mnemonic of the operation: `div`, `rem`, `floor_div` or `floor_mod`.
         op: &'static str,
         /// The element type.
         dtype: DType,
@@ -98,13 +98,36 @@ pub enum BuildFault {
         /// Where.
         loc: Loc,
     },
+    /// B008: a shift by a constant that is negative, or as many bits as the elements have, or more.
+    #[error("this shifts {dtype} elements by {amount}, and they have {} bits", .dtype.bits())]
+    Shift {
+        /// The mnemonic of the operation.
+        op: &'static str,
+        /// By how many bits.
+        amount: i64,
+        /// The element type.
+        dtype: DType,
+        /// Where.
+        loc: Loc,
+    },
+    /// B009: elements picked by a constant index that the axis does not have.
+    #[error("index {index} is outside axis {axis}, which has the indices -{extent} to {}", *.extent as i64 - 1)]
+    Index {
+        /// The index.
+        index: i64,
+        /// The axis of the tile.
+        axis: usize,
+        /// Elements that it has there.
+        extent: usize,
+        /// Where.
+        loc: Loc,
+    },
 }
 
 impl BuildFault {
-    /// The stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => fault.rule.code(),
+    crate::codes! {
+        /// The stable code.
+        [const] {
             BuildFault::ForeignValue(_) => "B001",
             BuildFault::OutOfRegion(_) => "B002",
             BuildFault::BrokenRegion(_) => "B003",
@@ -112,6 +135,10 @@ impl BuildFault {
             BuildFault::Overflow { .. } => "B005",
             BuildFault::DivisionByZero { .. } => "B006",
             BuildFault::Literal { .. } => "B007",
+            BuildFault::Shift { .. } => "B008",
+            BuildFault::Index { .. } => "B009",
+        } else {
+            BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => fault.rule.code(),
         }
     }
 
@@ -123,20 +150,37 @@ impl BuildFault {
             BuildFault::Panic { loc, .. }
             | BuildFault::Overflow { loc, .. }
             | BuildFault::DivisionByZero { loc, .. }
-            | BuildFault::Literal { loc, .. } => loc,
+            | BuildFault::Literal { loc, .. }
+            | BuildFault::Shift { loc, .. }
+            | BuildFault::Index { loc, .. } => loc,
         }
     }
 }
 
 impl Error {
-    /// The stable code; of several faults, the first's.
-    pub fn code(&self) -> &'static str {
-        match self {
+    crate::codes! {
+        /// The stable code; of several faults, the first's.
+        [] {
+            Error::Compile { .. } => "C001",
+        } else {
             Error::Build { faults, .. } => faults.first().map_or("B000", BuildFault::code),
             Error::Launch(e) => e.code(),
-            Error::Compile { .. } => "C001",
             Error::Run(e) => e.code(),
         }
+    }
+
+    /// A kernel that breaks rules of the IR: what the verifier found.
+    pub fn rules(kernel: &Kernel, faults: Vec<Fault>) -> Error {
+        Error::Build { kernel: kernel.name.clone(), faults: faults.into_iter().map(BuildFault::Rule).collect() }
+    }
+}
+
+/// The operator of a mnemonic, where it has one.
+fn sign(mnemonic: &str) -> &str {
+    match mnemonic {
+        "div" => "/",
+        "rem" => "%",
+        other => other,
     }
 }
 

@@ -5,6 +5,7 @@
 //! through the trait that a runtime implements.
 
 pub mod chips;
+mod codes;
 pub mod cranelift;
 pub mod diagnose;
 mod error;

@@ -281,7 +281,8 @@ fn window<T: Element, S: Shape>(
     let shape = S::shape();
     let kept = squeezed.iter().filter(|s| !**s).count();
     if kept != shape.rank() {
-        let rule = Rule::BlockShape { block: format!("{kept} blocked dimensions"), operand: shape };
+        let plural = if kept == 1 { "" } else { "s" };
+        let rule = Rule::BlockShape { block: format!("{kept} dimension{plural}"), operand: shape };
         session::fault(BuildFault::Rule(Fault { rule, at: name.to_string(), loc }));
         return session::dead();
     }
