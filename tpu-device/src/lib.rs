@@ -22,6 +22,7 @@
 //! ```
 
 mod args;
+mod backward;
 mod bound;
 mod buffer;
 mod cache;
@@ -36,6 +37,7 @@ mod once;
 mod operation;
 mod program;
 mod registry;
+mod sum;
 mod tensor;
 
 pub use args::{ArgSpec, Arguments};

@@ -1,6 +1,6 @@
 //! Operations on tensors: those made from kernels, and those written by hand.
 
-use crate::{ArgSpec, Device, DeviceError, Tensor, launch};
+use crate::{ArgSpec, Device, DeviceError, Tensor, backward, launch};
 use tpu_kernel::ir::DType;
 use tpu_kernel::launch::{Arg, Launchable, Target};
 
@@ -53,6 +53,22 @@ pub trait Operation: Send + Sync {
     /// # Errors
     /// Wrong arguments, no memory, or a failure while it runs.
     fn call(&self, device: &Device, args: &[Arg<'_, Tensor>]) -> Result<Vec<Tensor>, DeviceError>;
+
+    /// The gradients of its arguments, of a call with these arguments that gave these outputs, whose gradients are
+    /// given: one for each argument, `None` where there is none. An operation has none unless it says so.
+    ///
+    /// # Errors
+    /// No gradients are known, wrong tensors, no memory, or a failure while it runs.
+    fn backward(
+        &self,
+        device: &Device,
+        args: &[Arg<'_, Tensor>],
+        outputs: &[Tensor],
+        gradients: &[Tensor],
+    ) -> Result<Vec<Option<Tensor>>, DeviceError> {
+        let _ = (device, args, outputs, gradients);
+        Err(DeviceError::NoBackward { operation: self.name().to_string() })
+    }
 }
 
 /// A kernel as an operation; shape inference comes from the kernel's operands.
@@ -78,5 +94,15 @@ impl<K: Launchable> Operation for KernelOperation<K> {
 
     fn call(&self, device: &Device, args: &[Arg<'_, Tensor>]) -> Result<Vec<Tensor>, DeviceError> {
         device.launch(&self.kernel, args)
+    }
+
+    fn backward(
+        &self,
+        device: &Device,
+        args: &[Arg<'_, Tensor>],
+        outputs: &[Tensor],
+        gradients: &[Tensor],
+    ) -> Result<Vec<Option<Tensor>>, DeviceError> {
+        backward::backward(device, &self.kernel, args, outputs, gradients)
     }
 }

@@ -148,6 +148,10 @@ fn reports(error: &Error) -> Vec<Report> {
             let loc = launch.loc().and_then(known);
             vec![Report { code: Some(error.code()), title, loc, note, help: launch_help(launch) }]
         }
+        Error::Transform(transform) => {
+            let loc = transform.loc().and_then(known);
+            vec![Report { code: Some(error.code()), title: transform.to_string(), loc, note: None, help: transform.help() }]
+        }
         Error::Compile { .. } => {
             vec![Report { code: Some(error.code()), title: error.to_string(), loc: None, note: None, help: None }]
         }

@@ -1,6 +1,7 @@
 //! TPU kernels written in Rust: the language, its block-tiled IR, and what runs and prints it.
 //!
-//! Data flows downwards: `lang` (typed handles that record) → `ir` → `passes` → executors
+//! Data flows downwards: `lang` (typed handles that record) → `ir` → `passes` and
+//! `transform` → executors
 //! (`interpret`, `cranelift`) and printers (`mosaic`). No module knows a runtime: a launch goes
 //! through the trait that a runtime implements.
 
@@ -16,6 +17,7 @@ pub mod launch;
 pub mod math;
 pub mod mosaic;
 pub mod passes;
+pub mod transform;
 
 pub use error::{BuildFault, Error};
 pub use half::bf16;
@@ -26,7 +28,7 @@ pub mod prelude {
     pub use crate::bf16;
     pub use crate::ir::{DType, Precision};
     pub use crate::lang::{
-        Axis, Bits, D, Dim, Element, Float, In, Lanes, Number, One, Out, Scalar, Shape, Sublanes, Tile, Vmem, choose, dot,
+        Axis, Bits, D, Dim, Each, Element, Float, In, Lanes, Number, One, Out, Scalar, Shape, Sublanes, Tile, Transform, Vmem, choose, dot,
         dot_with, iota, literal, num_programs, program_id, select, unroll,
     };
     pub use crate::launch::{Allow, Launchable};

@@ -9,12 +9,14 @@ mod compare;
 mod control;
 mod dim;
 mod dispatch;
+mod each;
 mod element;
 mod memory;
 mod session;
 mod shape;
 pub mod stage;
 mod tile;
+mod transform;
 mod unloaded;
 mod value;
 
@@ -24,11 +26,13 @@ pub use control::{Carry, Condition, Dynamic, Known, When};
 #[doc(hidden)]
 pub use control::{block_index, carried, condition, loop_bound};
 pub use dim::{Bcast, D, Dim, One};
+pub use each::Each;
 pub use element::{Bits, Element, Float, Number};
 pub use memory::{Corner, In, Out, SameRank, Vmem, Written};
 pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
 pub use stage::{num_programs, program_id};
 pub use tile::{choose, dot, dot_with, iota, literal, select};
+pub use transform::Transform;
 pub use unloaded::LoadedFirst;
 pub use value::{Handle, IntoScalar, Operand, Scalar, Shaped, Tile};
 

@@ -1,0 +1,503 @@
+//! What a launch costs, from the kernel and the launch's numbers alone: nothing runs, and the time is linear in
+//! the kernel's text, whatever the grid.
+//!
+//! Rules. An element that arithmetic, a comparison, a selection or a bitwise operation gives is one flop, whatever
+//! its type; an element that a mathematical function gives is one transcendental and no flop; a reduction is a
+//! flop for each element that it combines with another; a product of m×k by k×n is 2·m·n·k flops. Conversions,
+//! broadcasts, other changes of shape, and scalars are free. A window moves its block, in whole also where it
+//! sticks out of the array, each time its block index changes from one step to the next: an input when it
+//! arrives, an output when it leaves.
+//!
+//! A body counts once a step. Loops multiply by their trips. A branch counts where it is taken: as many steps as
+//! the condition holds in, where it compares something linear in one grid index; else as the larger arm. What is
+//! not known is counted as its most, and the cost is then not exact; a `while`, of which there is no most, as one trip.
+
+use super::Binding;
+use super::maps::{self, Abstract, Numbers, Range};
+use crate::ir::{BinaryOp, CompareOp, DType, Kernel, Op, OpKind, Region, Type, UnaryOp, Value, Window};
+
+/// What a launch costs. Counts beyond 64 bits are the largest there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Arithmetic on elements of tiles; a product and a sum are two.
+    pub flops: u64,
+    /// Bytes that move between arrays and windows.
+    pub bytes: u64,
+    /// Elements of mathematical functions: `exp`, `tanh`, `sqrt` …
+    pub transcendentals: u64,
+    /// Whether the counts are exact. Else no count is too small, unless the kernel has a `while`.
+    pub exact: bool,
+}
+
+/// The cost of a launch that binds these numbers.
+///
+/// # Panics
+/// On a kernel that [`verify`](crate::passes::verify()) refuses, or a binding of another kernel.
+pub fn cost(kernel: &Kernel, binding: &Binding) -> Cost {
+    if binding.grid.contains(&0) {
+        return Cost { flops: 0, bytes: 0, transcendentals: 0, exact: true };
+    }
+    let numbers = Numbers { sizes: &binding.sizes, grid: &binding.grid };
+    let steps: Vec<Range> = binding.grid.iter().map(|&n| Range { lo: 0, hi: i64::from(n) - 1 }).collect();
+    let known = vec![None; kernel.types.len()];
+    let mut counter = Counter { kernel, numbers, known, work: Work::NONE };
+    let times = Times { total: volume(&steps), steps: steps.clone(), uniform: true };
+    counter.region(&kernel.body, &times);
+
+    let mut bytes = 0u128;
+    let mut exact = counter.work.exact;
+    for (window, ty) in kernel.params.iter().filter_map(|p| Some((p.window()?, p.ty))) {
+        let (moves, moves_exact) = moves(kernel, window, &counter.numbers, &steps);
+        bytes = bytes.saturating_add(moves.saturating_mul(ty.shape().elements() as u128 * ty.dtype().bytes() as u128));
+        exact &= moves_exact;
+    }
+    let mut fit = |n: u128| {
+        u64::try_from(n).unwrap_or_else(|_| {
+            exact = false;
+            u64::MAX
+        })
+    };
+    let (flops, bytes, transcendentals) = (fit(counter.work.flops), fit(bytes), fit(counter.work.transcendentals));
+    Cost { flops, bytes, transcendentals, exact }
+}
+
+/// How often a window's block changes, with its first; whether that is exact.
+fn moves(kernel: &Kernel, window: &Window, numbers: &Numbers<'_>, steps: &[Range]) -> (u128, bool) {
+    let forms = maps::forms(kernel, &window.map, numbers, steps);
+    let extents: Vec<u128> = numbers.grid.iter().map(|&n| n as u128).collect();
+    let linear: Option<Vec<&[i64]>> = forms
+        .iter()
+        .map(|form| match form {
+            Abstract::Linear { coef, .. } => Some(coef.as_slice()),
+            _ => None,
+        })
+        .collect();
+    let Some(linear) = linear else {
+        // It may change wherever one of the indices that it depends on does, or one of a slower dimension.
+        let depends = dependencies(kernel, &window.map);
+        let inner = (0..extents.len()).rev().find(|&axis| depends[axis] && extents[axis] > 1);
+        let most = inner.map_or(1, |axis| extents[..=axis].iter().fold(1u128, |n, &d| n.saturating_mul(d)));
+        return (most, false);
+    };
+    let at = |coef: &[i64], axis: usize| i128::from(coef.get(axis).copied().unwrap_or(0));
+    let mut total = 1u128;
+    let mut outer = 1u128;
+    for axis in 0..extents.len() {
+        // From one step to the next, this index grows by one and all faster ones return to 0.
+        let change = |coef: &&[i64]| {
+            let back: i128 = (axis + 1..extents.len()).map(|d| at(coef, d) * (extents[d] as i128 - 1)).sum();
+            at(coef, axis) != back
+        };
+        if linear.iter().any(change) {
+            total = total.saturating_add(outer.saturating_mul(extents[axis] - 1));
+        }
+        outer = outer.saturating_mul(extents[axis]);
+    }
+    (total, true)
+}
+
+/// The grid dimensions that an index map's results are computed from.
+fn dependencies(kernel: &Kernel, map: &Region) -> Vec<bool> {
+    let rank = kernel.grid.len();
+    let mut of: Vec<Vec<bool>> = vec![vec![false; rank]; kernel.types.len()];
+    for (axis, arg) in map.args.iter().enumerate() {
+        of[arg.0 as usize][axis] = true;
+    }
+    for op in &map.ops {
+        let mut axes = vec![false; rank];
+        if let OpKind::ProgramId(axis) = op.kind {
+            axes[axis] = true;
+        }
+        for operand in &op.operands {
+            axes.iter_mut().zip(&of[operand.0 as usize]).for_each(|(a, b)| *a |= b);
+        }
+        op.results.iter().for_each(|r| of[r.0 as usize].clone_from(&axes));
+    }
+    (0..rank).map(|axis| map.yields.iter().any(|v| of[v.0 as usize][axis])).collect()
+}
+
+/// The number of steps in a box.
+fn volume(steps: &[Range]) -> u128 {
+    steps.iter().fold(1u128, |n, r| n.saturating_mul(u128::try_from(r.hi - r.lo + 1).unwrap_or(0)))
+}
+
+/// What the body does, counted so far.
+#[derive(Clone, Copy, PartialEq)]
+struct Work {
+    flops: u128,
+    transcendentals: u128,
+    exact: bool,
+}
+
+impl Work {
+    const NONE: Work = Work { flops: 0, transcendentals: 0, exact: true };
+
+    fn and(self, other: Work) -> Work {
+        Work {
+            flops: self.flops.saturating_add(other.flops),
+            transcendentals: self.transcendentals.saturating_add(other.transcendentals),
+            exact: self.exact && other.exact,
+        }
+    }
+
+    fn or(self, other: Work) -> Work {
+        Work {
+            flops: self.flops.max(other.flops),
+            transcendentals: self.transcendentals.max(other.transcendentals),
+            exact: self.exact && self == other,
+        }
+    }
+
+    fn is_nothing(self) -> bool {
+        self.flops == 0 && self.transcendentals == 0
+    }
+}
+
+/// How often a region runs over the whole grid.
+#[derive(Clone)]
+struct Times {
+    total: u128,
+    /// Every step that it runs in is in this box.
+    steps: Vec<Range>,
+    /// Whether it runs equally often in every step of the box.
+    uniform: bool,
+}
+
+impl Times {
+    /// The same steps, `n` times as often.
+    fn by(&self, n: u128) -> Times {
+        Times { total: self.total.saturating_mul(n), ..self.clone() }
+    }
+
+    /// Only in the steps of `part`, which lies in the box.
+    fn within(&self, part: Vec<Range>) -> Times {
+        let per_step = self.total / volume(&self.steps).max(1);
+        Times { total: volume(&part).saturating_mul(per_step), steps: part, uniform: true }
+    }
+
+    /// Only in the steps outside of `part`.
+    fn without(&self, part: &[Range]) -> Times {
+        let differ: Vec<usize> = (0..part.len()).filter(|&axis| part[axis] != self.steps[axis]).collect();
+        if let &[axis] = differ.as_slice() {
+            let (all, cut) = (self.steps[axis], part[axis]);
+            let rest = match (cut.lo == all.lo, cut.hi == all.hi) {
+                (true, false) => Some(Range { lo: cut.hi + 1, hi: all.hi }),
+                (false, true) => Some(Range { lo: all.lo, hi: cut.lo - 1 }),
+                _ => None,
+            };
+            if let Some(rest) = rest {
+                let mut steps = self.steps.clone();
+                steps[axis] = rest;
+                return self.within(steps);
+            }
+        }
+        let total = self.total.saturating_sub(self.within(part.to_vec()).total);
+        Times { total, steps: self.steps.clone(), uniform: false }
+    }
+}
+
+/// The steps of a box in which a condition holds.
+enum Holds {
+    Always,
+    Never,
+    In(Vec<Range>),
+    NotIn(Vec<Range>),
+    Unknown,
+}
+
+impl Holds {
+    fn not(self) -> Holds {
+        match self {
+            Holds::Always => Holds::Never,
+            Holds::Never => Holds::Always,
+            Holds::In(part) => Holds::NotIn(part),
+            Holds::NotIn(part) => Holds::In(part),
+            Holds::Unknown => Holds::Unknown,
+        }
+    }
+
+    fn and(self, other: Holds) -> Holds {
+        match (self, other) {
+            (Holds::Never, _) | (_, Holds::Never) => Holds::Never,
+            (Holds::Always, rest) | (rest, Holds::Always) => rest,
+            (Holds::In(a), Holds::In(b)) => {
+                let part: Vec<Range> = a.iter().zip(&b).map(|(a, b)| Range { lo: a.lo.max(b.lo), hi: a.hi.min(b.hi) }).collect();
+                if part.iter().all(|r| r.lo <= r.hi) { Holds::In(part) } else { Holds::Never }
+            }
+            _ => Holds::Unknown,
+        }
+    }
+}
+
+/// A scalar of the body: what it can be, and what computes it.
+#[derive(Clone)]
+struct Known<'a> {
+    value: Abstract,
+    by: Option<&'a Op>,
+}
+
+struct Counter<'a> {
+    kernel: &'a Kernel,
+    numbers: Numbers<'a>,
+    /// By value: scalars.
+    known: Vec<Option<Known<'a>>>,
+    work: Work,
+}
+
+impl<'a> Counter<'a> {
+    fn region(&mut self, region: &'a Region, times: &Times) {
+        for op in &region.ops {
+            self.op(op, times);
+        }
+    }
+
+    /// The work of a region alone.
+    fn alone(&mut self, region: &'a Region, times: &Times) -> Work {
+        let before = std::mem::replace(&mut self.work, Work::NONE);
+        self.region(region, times);
+        std::mem::replace(&mut self.work, before)
+    }
+
+    fn elements(&self, value: Value) -> u128 {
+        match self.kernel.ty(value) {
+            Type::Tile(_, shape) => shape.elements() as u128,
+            // Computed by the scalar unit.
+            Type::Scalar(_) | Type::Ref(..) => 0,
+        }
+    }
+
+    fn op(&mut self, op: &'a Op, times: &Times) {
+        let result = op.results.first().map_or(0, |&v| self.elements(v));
+        let operand = op.operands.first().map_or(0, |&v| self.elements(v));
+        let (flops, transcendentals) = match &op.kind {
+            OpKind::Unary(unary) if is_function(*unary) => (0, result),
+            OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select => (result, 0),
+            OpKind::Reduce { .. } => (operand - result, 0),
+            OpKind::Dot { lhs_transposed, .. } => {
+                let contracted = self.kernel.ty(op.operands[0]).shape().dim(usize::from(!lhs_transposed));
+                (2 * result * contracted as u128, 0)
+            }
+            OpKind::If => return self.branch(op, times),
+            OpKind::For => return self.repeat(op, times),
+            OpKind::While => return self.repeat_unknown(op, times),
+            OpKind::Const(_)
+            | OpKind::Iota { .. }
+            | OpKind::Cast(_)
+            | OpKind::Broadcast(_)
+            | OpKind::Reshape(_)
+            | OpKind::Transpose(_)
+            | OpKind::Load(_)
+            | OpKind::Store
+            | OpKind::ProgramId(_)
+            | OpKind::NumPrograms(_)
+            | OpKind::Size(_) => (0, 0),
+        };
+        let [flops, transcendentals] = [flops, transcendentals].map(|n| times.total.saturating_mul(n));
+        self.work = self.work.and(Work { flops, transcendentals, exact: true });
+        if let &[result] = op.results.as_slice()
+            && let Type::Scalar(dtype) = self.kernel.ty(result)
+        {
+            let operands: Vec<Abstract> = op.operands.iter().map(|&v| self.value(v)).collect();
+            let value = maps::evaluate(&op.kind, &operands, Some(dtype), &self.numbers, &times.steps);
+            self.known[result.0 as usize] = Some(Known { value, by: Some(op) });
+        }
+    }
+
+    fn value(&self, value: Value) -> Abstract {
+        match &self.known[value.0 as usize] {
+            Some(known) => known.value.clone(),
+            None => Abstract::any(self.kernel.ty(value).dtype()),
+        }
+    }
+
+    fn branch(&mut self, op: &'a Op, times: &Times) {
+        let [then, otherwise] = op.regions.as_slice() else { return };
+        let holds = if times.uniform { self.holds(op.operands[0], &times.steps) } else { self.truth(op.operands[0]) };
+        match holds {
+            Holds::Always => self.region(then, times),
+            Holds::Never => self.region(otherwise, times),
+            Holds::In(part) => {
+                self.region(then, &times.within(part.clone()));
+                self.region(otherwise, &times.without(&part));
+            }
+            Holds::NotIn(part) => {
+                self.region(then, &times.without(&part));
+                self.region(otherwise, &times.within(part));
+            }
+            Holds::Unknown => {
+                let times = Times { uniform: false, ..times.clone() };
+                let larger = self.alone(then, &times).or(self.alone(otherwise, &times));
+                self.work = self.work.and(larger);
+            }
+        }
+    }
+
+    fn truth(&self, condition: Value) -> Holds {
+        match self.value(condition).truth() {
+            (false, _) => Holds::Always,
+            (_, false) => Holds::Never,
+            _ => Holds::Unknown,
+        }
+    }
+
+    /// Where in the box a condition holds.
+    fn holds(&self, condition: Value, steps: &[Range]) -> Holds {
+        let by = self.known[condition.0 as usize].as_ref().and_then(|k| k.by);
+        let found = match by.map(|op| (&op.kind, op.operands.as_slice())) {
+            Some((OpKind::Compare(op), &[a, b])) => self.compare(*op, a, b, steps),
+            Some((OpKind::Unary(UnaryOp::Not), &[a])) => self.holds(a, steps).not(),
+            Some((OpKind::Binary(BinaryOp::And), &[a, b])) => self.holds(a, steps).and(self.holds(b, steps)),
+            Some((OpKind::Binary(BinaryOp::Or), &[a, b])) => {
+                self.holds(a, steps).not().and(self.holds(b, steps).not()).not()
+            }
+            _ => Holds::Unknown,
+        };
+        match found {
+            Holds::Unknown => self.truth(condition),
+            found => found,
+        }
+    }
+
+    /// A comparison of two linear forms whose difference varies along one grid dimension at most.
+    fn compare(&self, op: CompareOp, a: Value, b: Value, steps: &[Range]) -> Holds {
+        let (Abstract::Linear { base: p, coef: u, .. }, Abstract::Linear { base: q, coef: v, .. }) = (self.value(a), self.value(b))
+        else {
+            return Holds::Unknown;
+        };
+        let at = |coef: &[i64], axis: usize| i128::from(coef.get(axis).copied().unwrap_or(0));
+        let mut base = i128::from(p) - i128::from(q);
+        let mut varies = None;
+        for (axis, range) in steps.iter().enumerate() {
+            let coef = at(&u, axis) - at(&v, axis);
+            match (coef, range.lo == range.hi, varies) {
+                (0, ..) => {}
+                (_, true, _) => base += coef * i128::from(range.lo),
+                (_, false, None) => varies = Some((axis, coef)),
+                (_, false, Some(_)) => return Holds::Unknown,
+            }
+        }
+        let Some((axis, coef)) = varies else {
+            let holds = match op {
+                CompareOp::Eq => base == 0,
+                CompareOp::Ne => base != 0,
+                CompareOp::Lt => base < 0,
+                CompareOp::Le => base <= 0,
+                CompareOp::Gt => base > 0,
+                CompareOp::Ge => base >= 0,
+            };
+            return if holds { Holds::Always } else { Holds::Never };
+        };
+        let part = |lo: i128, hi: i128| {
+            let (lo, hi) = (lo.max(steps[axis].lo.into()), hi.min(steps[axis].hi.into()));
+            match (i64::try_from(lo), i64::try_from(hi)) {
+                (Ok(lo), Ok(hi)) if lo <= hi => {
+                    let part = Range { lo, hi };
+                    if part == steps[axis] {
+                        return Holds::Always;
+                    }
+                    let mut steps = steps.to_vec();
+                    steps[axis] = part;
+                    Holds::In(steps)
+                }
+                _ => Holds::Never,
+            }
+        };
+        // base + coef · i < limit, for limit 0 or 1.
+        let below = |limit: i128| {
+            let room = limit - 1 - base;
+            if coef > 0 { part(i128::MIN, room.div_euclid(coef)) } else { part(-room.div_euclid(-coef), i128::MAX) }
+        };
+        match op {
+            CompareOp::Lt => below(0),
+            CompareOp::Le => below(1),
+            CompareOp::Ge => below(0).not(),
+            CompareOp::Gt => below(1).not(),
+            CompareOp::Eq | CompareOp::Ne => {
+                let at = -base / coef;
+                let equal = if at * coef == -base { part(at, at) } else { Holds::Never };
+                if op == CompareOp::Eq { equal } else { equal.not() }
+            }
+        }
+    }
+
+    fn repeat(&mut self, op: &'a Op, times: &Times) {
+        let [lo, hi, by] = [0, 1, 2].map(|at| self.value(op.operands[at]));
+        let (first, last, step) = (lo.range(), hi.range(), by.range());
+        let body = &op.regions[0];
+        self.forget(&op.results);
+        self.forget(&body.args);
+        let index = Range { lo: first.lo, hi: last.hi.saturating_sub(1).max(first.lo) };
+        self.known[body.args[0].0 as usize] = Some(Known { value: Abstract::Within(index), by: None });
+        // A step below 1 is an error when it runs.
+        let most = u128::try_from(last.hi - first.lo).unwrap_or(0).div_ceil(step.lo.max(1) as u128);
+        if let (Some(_), Some(_), Some(_)) = (first.single(), last.single(), step.single()) {
+            return self.region(body, &times.by(most));
+        }
+        if let Some(total) = trips(&lo, &hi, step, times) {
+            return self.region(body, &Times { total, steps: times.steps.clone(), uniform: false });
+        }
+        let mut work = self.alone(body, &Times { uniform: false, ..times.by(most) });
+        work.exact &= work.is_nothing();
+        self.work = self.work.and(work);
+    }
+
+    fn repeat_unknown(&mut self, op: &'a Op, times: &Times) {
+        self.forget(&op.results);
+        for region in &op.regions {
+            self.forget(&region.args);
+            let mut work = self.alone(region, &Times { uniform: false, ..times.clone() });
+            work.exact &= work.is_nothing();
+            self.work = self.work.and(work);
+        }
+    }
+
+    /// What a loop carries can be anything.
+    fn forget(&mut self, values: &[Value]) {
+        values.iter().for_each(|v| self.known[v.0 as usize] = None);
+    }
+}
+
+/// The trips of a loop over all steps, where its bounds are linear in grid indices, never cross, and lie whole steps apart.
+fn trips(lo: &Abstract, hi: &Abstract, step: Range, times: &Times) -> Option<u128> {
+    let (Abstract::Linear { base: p, coef: u, .. }, Abstract::Linear { base: q, coef: v, .. }) = (lo, hi) else { return None };
+    let step = i128::from(step.single().filter(|&s| s > 0)?);
+    if !times.uniform {
+        return None;
+    }
+    let at = |coef: &[i64], axis: usize| i128::from(coef.get(axis).copied().unwrap_or(0));
+    let base = i128::from(*q) - i128::from(*p);
+    // Twice the mean of the difference, and its least.
+    let (mut twice, mut least) = (base.checked_mul(2)?, base);
+    let mut whole = base % step == 0;
+    for (axis, range) in times.steps.iter().enumerate() {
+        let coef = at(v, axis) - at(u, axis);
+        whole &= coef % step == 0;
+        twice += coef * i128::from(range.lo + range.hi);
+        least += (coef * i128::from(range.lo)).min(coef * i128::from(range.hi));
+    }
+    if !whole || least < 0 {
+        return None;
+    }
+    // Over a box the sum is the mean times the steps; each factor of 2 cancels, since the sum is whole.
+    let total = u128::try_from(twice / step).ok()?;
+    Some(total.checked_mul(times.total)? / 2)
+}
+
+/// Whether a unary operation is a mathematical function, not arithmetic.
+fn is_function(op: UnaryOp) -> bool {
+    match op {
+        UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not => false,
+        UnaryOp::Exp | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Tanh => true,
+    }
+}
+
+impl Abstract {
+    /// Any value of that type.
+    fn any(dtype: DType) -> Abstract {
+        match dtype {
+            DType::I32 => Abstract::Within(Range { lo: i32::MIN.into(), hi: i32::MAX.into() }),
+            DType::Bool => Abstract::Truth(true, true),
+            _ => Abstract::Unknown,
+        }
+    }
+}
