@@ -54,7 +54,8 @@ pub(crate) fn backward(
             return Err(DeviceError::NoBackward { operation: name() });
         };
         if let Arg::Array(x) = args[place] {
-            check_gradient(kernel, backward, of, extra, (x.dtype(), x.shape()), (dtype, &shape)).map_err(tpu_kernel::Error::from)?;
+            check_gradient(kernel, backward, of, extra, (x.dtype(), x.shape()), (dtype, &shape))
+                .map_err(tpu_kernel::Error::from)?;
         }
         places.push((place, extra));
     }

@@ -52,7 +52,11 @@ impl SumSlices {
 
         let blocked: Vec<BlockDim> = block.iter().map(|&n| BlockDim::Blocked(n)).collect();
         let Ok(map) = b.map::<std::convert::Infallible>(|_, i| Ok([&i[last..], &i[..last]].concat()));
-        let window = Window { array: [vec![count], sizes.clone()].concat(), block: [vec![BlockDim::Squeezed], blocked.clone()].concat(), map };
+        let window = Window {
+            array: [vec![count], sizes.clone()].concat(),
+            block: [vec![BlockDim::Squeezed], blocked.clone()].concat(),
+            map,
+        };
         let ty = Builder::window_type(dtype, &blocked).unwrap_or(Type::Scalar(dtype));
         let x = b.param("x", ty, ParamKind::In(window), PLACE);
         let Ok(map) = b.map::<std::convert::Infallible>(|_, i| Ok(i[..last].to_vec()));

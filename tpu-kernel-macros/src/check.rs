@@ -13,8 +13,23 @@ const MAX_RANK: usize = 4;
 
 /// Methods that every launch has.
 const METHODS: [&str; 17] = [
-    "launch", "precision", "allow", "config", "name", "path", "identity", "arguments", "outputs", "stage", "clone", "config_mut",
-    "batched", "map_input", "map_output", "with_backward", "cost",
+    "launch",
+    "precision",
+    "allow",
+    "config",
+    "name",
+    "path",
+    "identity",
+    "arguments",
+    "outputs",
+    "stage",
+    "clone",
+    "config_mut",
+    "batched",
+    "map_input",
+    "map_output",
+    "with_backward",
+    "cost",
 ];
 
 /// What a kernel's function may not be, whatever its body.

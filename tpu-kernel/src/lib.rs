@@ -28,8 +28,8 @@ pub mod prelude {
     pub use crate::bf16;
     pub use crate::ir::{DType, Precision};
     pub use crate::lang::{
-        Axis, Bits, D, Dim, Each, Element, Float, In, Lanes, Number, One, Out, Scalar, Shape, Sublanes, Tile, Transform, Vmem, choose, dot,
-        dot_with, iota, literal, num_programs, program_id, select, unroll,
+        Axis, Bits, D, Dim, Each, Element, Float, In, Lanes, Number, One, Out, Scalar, Shape, Sublanes, Tile, Transform, Vmem,
+        choose, dot, dot_with, iota, literal, num_programs, program_id, select, unroll,
     };
     pub use crate::launch::{Allow, Launchable};
     pub use crate::{tile_fn, tpu_kernel};

@@ -9,12 +9,16 @@
 //! arrives, an output when it leaves.
 //!
 //! A body counts once a step. Loops multiply by their trips. A branch counts where it is taken: as many steps as
-//! the condition holds in, where it compares something linear in one grid index; else as the larger arm. What is
-//! not known is counted as its most, and the cost is then not exact; a `while`, of which there is no most, as one trip.
+//! the condition holds in, where it compares something linear in one grid index, or joins such comparisons; else as
+//! the larger arm. What is not known is counted as its most, and the cost is then not exact; a `while`, of which
+//! there is no most, as one trip.
 
 use super::Binding;
 use super::maps::{self, Abstract, Numbers, Range};
 use crate::ir::{BinaryOp, CompareOp, DType, Kernel, Op, OpKind, Region, Type, UnaryOp, Value, Window};
+
+/// Comparisons joined more deeply than this are not followed.
+const DEPTH: usize = 8;
 
 /// What a launch costs. Counts beyond 64 bits are the largest there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,6 +206,8 @@ enum Holds {
     Never,
     In(Vec<Range>),
     NotIn(Vec<Range>),
+    /// In the first and not in the second, which is part of it.
+    InBut(Vec<Range>, Vec<Range>),
     Unknown,
 }
 
@@ -212,7 +218,7 @@ impl Holds {
             Holds::Never => Holds::Always,
             Holds::In(part) => Holds::NotIn(part),
             Holds::NotIn(part) => Holds::In(part),
-            Holds::Unknown => Holds::Unknown,
+            Holds::InBut(..) | Holds::Unknown => Holds::Unknown,
         }
     }
 
@@ -220,13 +226,21 @@ impl Holds {
         match (self, other) {
             (Holds::Never, _) | (_, Holds::Never) => Holds::Never,
             (Holds::Always, rest) | (rest, Holds::Always) => rest,
-            (Holds::In(a), Holds::In(b)) => {
-                let part: Vec<Range> = a.iter().zip(&b).map(|(a, b)| Range { lo: a.lo.max(b.lo), hi: a.hi.min(b.hi) }).collect();
-                if part.iter().all(|r| r.lo <= r.hi) { Holds::In(part) } else { Holds::Never }
-            }
+            (Holds::In(a), Holds::In(b)) => both(&a, &b).map_or(Holds::Never, Holds::In),
+            (Holds::In(a), Holds::NotIn(b)) | (Holds::NotIn(b), Holds::In(a)) => match both(&a, &b) {
+                None => Holds::In(a),
+                Some(hole) if hole == a => Holds::Never,
+                Some(hole) => Holds::InBut(a, hole),
+            },
             _ => Holds::Unknown,
         }
     }
+}
+
+/// The steps in both boxes, where there are any.
+fn both(a: &[Range], b: &[Range]) -> Option<Vec<Range>> {
+    let part: Vec<Range> = a.iter().zip(b).map(|(a, b)| Range { lo: a.lo.max(b.lo), hi: a.hi.min(b.hi) }).collect();
+    part.iter().all(|r| r.lo <= r.hi).then_some(part)
 }
 
 /// A scalar of the body: what it can be, and what computes it.
@@ -312,7 +326,7 @@ impl<'a> Counter<'a> {
 
     fn branch(&mut self, op: &'a Op, times: &Times) {
         let [then, otherwise] = op.regions.as_slice() else { return };
-        let holds = if times.uniform { self.holds(op.operands[0], &times.steps) } else { self.truth(op.operands[0]) };
+        let holds = if times.uniform { self.holds(op.operands[0], &times.steps, DEPTH) } else { self.truth(op.operands[0]) };
         match holds {
             Holds::Always => self.region(then, times),
             Holds::Never => self.region(otherwise, times),
@@ -323,6 +337,12 @@ impl<'a> Counter<'a> {
             Holds::NotIn(part) => {
                 self.region(then, &times.without(&part));
                 self.region(otherwise, &times.within(part));
+            }
+            Holds::InBut(part, hole) => {
+                let taken = times.within(part).without(&hole);
+                let rest = Times { total: times.total.saturating_sub(taken.total), steps: times.steps.clone(), uniform: false };
+                self.region(then, &taken);
+                self.region(otherwise, &rest);
             }
             Holds::Unknown => {
                 let times = Times { uniform: false, ..times.clone() };
@@ -341,15 +361,14 @@ impl<'a> Counter<'a> {
     }
 
     /// Where in the box a condition holds.
-    fn holds(&self, condition: Value, steps: &[Range]) -> Holds {
-        let by = self.known[condition.0 as usize].as_ref().and_then(|k| k.by);
+    fn holds(&self, condition: Value, steps: &[Range], depth: usize) -> Holds {
+        let by = self.known[condition.0 as usize].as_ref().and_then(|k| k.by).filter(|_| depth > 0);
+        let inner = |value: Value| self.holds(value, steps, depth - 1);
         let found = match by.map(|op| (&op.kind, op.operands.as_slice())) {
             Some((OpKind::Compare(op), &[a, b])) => self.compare(*op, a, b, steps),
-            Some((OpKind::Unary(UnaryOp::Not), &[a])) => self.holds(a, steps).not(),
-            Some((OpKind::Binary(BinaryOp::And), &[a, b])) => self.holds(a, steps).and(self.holds(b, steps)),
-            Some((OpKind::Binary(BinaryOp::Or), &[a, b])) => {
-                self.holds(a, steps).not().and(self.holds(b, steps).not()).not()
-            }
+            Some((OpKind::Unary(UnaryOp::Not), &[a])) => inner(a).not(),
+            Some((OpKind::Binary(BinaryOp::And), &[a, b])) => inner(a).and(inner(b)),
+            Some((OpKind::Binary(BinaryOp::Or), &[a, b])) => inner(a).not().and(inner(b).not()).not(),
             _ => Holds::Unknown,
         };
         match found {

@@ -45,7 +45,9 @@ impl Function {
             |op: &Op| TransformError::NotElementwise { operand: operand.to_string(), operation: name(op), loc: op.loc.clone() };
         for op in &region.ops {
             let allowed = match &op.kind {
-                OpKind::Const(_) | OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select | OpKind::Cast(_) => true,
+                OpKind::Const(_) | OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select | OpKind::Cast(_) => {
+                    true
+                }
                 OpKind::Broadcast(to) => *to == one_element(),
                 // Whatever sees more than one element, or tells elements apart.
                 _ => false,
