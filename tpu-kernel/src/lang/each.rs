@@ -11,12 +11,13 @@ use crate::{BuildFault, Error};
 /// A tile that stands for each element of an operand: what functions for `map_input` and `map_output` take and give.
 pub type Each<T> = Tile<T, (One, One)>;
 
-/// Records the function for that operand.
-pub(crate) fn function<T: Element, U: Element>(
-    operand: &str,
-    loc: &Loc,
-    f: impl FnOnce(Each<T>) -> Each<U>,
-) -> Result<Function, Error> {
+/// Records a function on each element, for the operand of that name; `loc` is where the user asks for it. What
+/// [`Transform::map_input`](super::Transform::map_input) does; on IR, [`fuse_input`](crate::transform::fuse_input)
+/// takes the result.
+///
+/// # Errors
+/// The function does not record (it panics, or uses values of another kernel), or it is not elementwise.
+pub fn function<T: Element, U: Element>(operand: &str, loc: &Loc, f: impl FnOnce(Each<T>) -> Each<U>) -> Result<Function, Error> {
     let session = Session::new(Builder::new("function", loc.clone()), vec![], Precision::default());
     let (mut session, outcome) = session::scope(session, || {
         let (args, _) = session::begin_region(&[Type::Tile(T::DTYPE, one_element())], &[]);

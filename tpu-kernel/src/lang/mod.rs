@@ -26,7 +26,7 @@ pub use control::{Carry, Condition, Dynamic, Known, When};
 #[doc(hidden)]
 pub use control::{block_index, carried, condition, loop_bound};
 pub use dim::{Bcast, D, Dim, One};
-pub use each::Each;
+pub use each::{Each, function};
 pub use element::{Bits, Element, Float, Number};
 pub use memory::{Corner, In, Out, SameRank, Vmem, Written};
 pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
