@@ -14,3 +14,6 @@ pub mod one_op;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/transformations.md")]
+pub struct Transformations;

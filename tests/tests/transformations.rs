@@ -330,6 +330,10 @@ fn transformed_kernels_are_operations() {
         same_bytes(&o, &(0..3).map(each).collect::<Vec<_>>());
         let specs = [(&x).into(), (&q).into()];
         assert_eq!(device.infer("matmul", &specs).unwrap(), [(DType::F32, vec![3, 20, 130])]);
+        // The cost comes with the name; a kernel's own says the same.
+        let cost = device.cost("matmul", &specs).unwrap().unwrap();
+        assert!(cost.flops > 2 * 3 * 20 * 200 * 130 && cost.exact, "{cost:?}");
+        assert_eq!(device.cost("matmul", &specs[..1]).unwrap_err().code(), "L001");
         // The kernel itself, and another function, are other operations.
         assert_eq!(device.register(small()).unwrap_err().code(), "D009");
         let other = small().batched(["x", "o"]).map_input("w", |q: Each<i32>| q.cast::<f32>()).map_output("o", |x: Each<f32>| x);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use tpu_kernel::exec::{Args, ArrayMut, ArrayRef};
 use tpu_kernel::ir::{DType, Kernel, Literal, Loc, ParamKind};
-use tpu_kernel::launch::{Arg, Argument, LaunchError, Launchable, Target};
+use tpu_kernel::launch::{Arg, Argument, Cost, LaunchError, Launchable, Target};
 
 impl Target for Device {
     type Tensor = Tensor;
@@ -80,6 +80,12 @@ pub(crate) fn infer(
         let outputs = entry.kernel(launchable)?.outputs();
         Ok(outputs.map(|(at, param)| (param.ty.dtype(), bound.binding.arrays[at].clone())).collect())
     })
+}
+
+/// What a launch would cost, which is checked but neither compiled nor run.
+pub(crate) fn cost(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -> Result<Cost, DeviceError> {
+    let Ready { entry, bound } = prepare(device, launchable, args)?;
+    Ok(tpu_kernel::launch::cost(entry.kernel(launchable)?, &bound.binding))
 }
 
 /// An array of another device is refused.

@@ -51,4 +51,4 @@ pub use tensor::Tensor;
 
 pub use tpu_kernel::chips::Chip;
 pub use tpu_kernel::ir::DType;
-pub use tpu_kernel::launch::{Arg, Target};
+pub use tpu_kernel::launch::{Arg, Cost, Target};

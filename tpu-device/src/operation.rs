@@ -2,7 +2,7 @@
 
 use crate::{ArgSpec, Device, DeviceError, Tensor, backward, launch};
 use tpu_kernel::ir::DType;
-use tpu_kernel::launch::{Arg, Launchable, Target};
+use tpu_kernel::launch::{Arg, Cost, Launchable, Target};
 
 /// Something that a device can do with tensors. [`Device::register`] makes one from a kernel; implement
 /// it for what is more than one kernel.
@@ -54,6 +54,15 @@ pub trait Operation: Send + Sync {
     /// Wrong arguments, no memory, or a failure while it runs.
     fn call(&self, device: &Device, args: &[Arg<'_, Tensor>]) -> Result<Vec<Tensor>, DeviceError>;
 
+    /// What a call with such arguments costs; `None` where that is not known.
+    ///
+    /// # Errors
+    /// Where [`call`](Self::call) would refuse the same arguments.
+    fn cost(&self, device: &Device, args: &[ArgSpec<'_>]) -> Result<Option<Cost>, DeviceError> {
+        let _ = (device, args);
+        Ok(None)
+    }
+
     /// The gradients of its arguments, of a call with these arguments that gave these outputs, whose gradients are
     /// given: one for each argument, `None` where there is none. An operation has none unless it says so.
     ///
@@ -94,6 +103,10 @@ impl<K: Launchable> Operation for KernelOperation<K> {
 
     fn call(&self, device: &Device, args: &[Arg<'_, Tensor>]) -> Result<Vec<Tensor>, DeviceError> {
         device.launch(&self.kernel, args)
+    }
+
+    fn cost(&self, device: &Device, args: &[ArgSpec<'_>]) -> Result<Option<Cost>, DeviceError> {
+        launch::cost(device, &self.kernel, args).map(Some)
     }
 
     fn backward(

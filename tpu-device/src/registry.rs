@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::{Arc, PoisonError, RwLock};
 use tpu_kernel::ir::DType;
-use tpu_kernel::launch::{Arg, Config, Launchable};
+use tpu_kernel::launch::{Arg, Config, Cost, Launchable};
 
 #[derive(Default)]
 pub(crate) struct Registry(RwLock<BTreeMap<String, Registered>>);
@@ -116,6 +116,16 @@ impl Device {
             got: outputs.len(),
         })?;
         Ok(output)
+    }
+
+    /// What a call of that operation with such arguments would cost; `None` where a hand-written operation does not
+    /// say. Nothing runs.
+    ///
+    /// # Errors
+    /// No such operation, or arguments that it would refuse.
+    pub fn cost(&self, name: &str, args: &[ArgSpec<'_>]) -> Result<Option<Cost>, DeviceError> {
+        let operation = self.registry().get(name)?;
+        guarded("a cost", || operation.cost(self, args))
     }
 
     /// The gradients of the arguments of a call: what the backward kernel gives that the operation's kernel carries.

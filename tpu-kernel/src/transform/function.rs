@@ -13,6 +13,8 @@ use std::hash::{Hash, Hasher};
 /// A function on each element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
+    // First: what differs most often is compared first.
+    hash: u64,
     input: DType,
     output: DType,
     arg: Value,
@@ -20,7 +22,6 @@ pub struct Function {
     ops: Vec<Op>,
     /// The type of each value, by number.
     types: Vec<Type>,
-    hash: u64,
 }
 
 /// Equality is of IR, whose constants are bits.
