@@ -9,6 +9,7 @@ pub mod idioms;
 pub mod kernels;
 pub mod libtpu;
 pub mod one_op;
+pub mod transformed;
 
 /// The snippets of the documents compile and run.
 #[cfg(doctest)]

@@ -168,7 +168,7 @@ fn t008_a_function_that_gives_what_the_input_does_not_take() {
         assert_eq!(error.to_string(), "operand `x` takes elements of f32, as the function on it does, got i32");
         let args: [Arg<'_, Tensor>; 3] = [1.0.into(), (&x).into(), 1.0.into()];
         device.register(kernel().map_input("x", |x: Each<i32>| x.cast::<f32>())).unwrap();
-        assert_eq!(device.call("add", &args).unwrap_err().to_string(), "operand `x` takes an array of i32, got a scalar of f32");
+        assert_eq!(device.call("add", args).unwrap_err().to_string(), "operand `x` takes an array of i32, got a scalar of f32");
     }
 }
 
@@ -327,7 +327,7 @@ fn gradients_that_do_not_fit_their_arrays() {
         let kernel = || same().allow(Allow::BlockShape);
         let launched = |kernel: same| {
             device.register_as("same", kernel).unwrap();
-            device.backward("same", [&x], &[x.clone()], &[x.clone()])
+            device.backward("same", [&x], [&x], [&x])
         };
         let before = device.stats().launches;
         let error = launched(kernel().with_backward(wide_grad().allow(Allow::BlockShape)));
@@ -336,7 +336,7 @@ fn gradients_that_do_not_fit_their_arrays() {
         let other = Device::new("v5e").unwrap();
         let y = x.to_device(&other).unwrap();
         other.register(kernel().with_backward(long_grad().allow(Allow::BlockShape).allow(Allow::Unwritten))).unwrap();
-        let error = shown(Err::<(), _>(kernel_error(other.backward("same", [&y], &[y.clone()], &[y.clone()]))), "T016", None);
+        let error = shown(Err::<(), _>(kernel_error(other.backward("same", [&y], [&y], [&y]))), "T016", None);
         assert_eq!(error.to_string(), "backward kernel `long_grad` gives `d_x` with shape [512], `x` of `same` has shape [256]");
         assert_eq!((device.stats().launches, other.stats().launches), (before, 0), "nothing ran");
     }
@@ -379,26 +379,28 @@ fn gradients_of_operations_that_have_none() {
     for device in devices() {
         let x = made(&device, &[256], |at| at as f32);
         device.register(twice().allow(Allow::BlockShape)).unwrap();
-        let error = device.backward("twice", [&x], &[x.clone()], &[x.clone()]).unwrap_err();
+        let error = device.backward("twice", [&x], [&x], [&x]).unwrap_err();
         assert_eq!(error.code(), "D019");
-        assert_eq!(device.backward("thrice", [&x], &[], &[]).unwrap_err().code(), "D008");
+        assert_eq!(device.backward("thrice", [&x], [], []).unwrap_err().code(), "D008");
 
         device.register(kernel().with_backward(grad())).unwrap();
         let args: [Arg<'_, Tensor>; 3] = [(&x).into(), (&x).into(), 2.0.into()];
         let short = made(&device, &[255], |at| at as f32);
-        let error = |outputs: &[Tensor], gradients: &[Tensor]| device.backward("add", &args, outputs, gradients).unwrap_err();
+        let error = |outputs: &[&Tensor], gradients: &[&Tensor]| {
+            device.backward("add", args, outputs.iter().copied(), gradients.iter().copied()).unwrap_err()
+        };
         let message = |e: DeviceError| (e.code(), e.to_string());
         assert_eq!(
-            message(error(&[x.clone()], &[short.clone()])),
+            message(error(&[&x], &[&short])),
             ("D020", "the backward kernel of `add` takes the gradients f32[256], got f32[255]".to_string())
         );
         assert_eq!(
-            message(error(&[], &[x.clone()])),
+            message(error(&[], &[&x])),
             ("D020", "the backward kernel of `add` takes the outputs f32[256], got none".to_string())
         );
         let elsewhere = x.to_device(&Device::new("v5e").unwrap()).unwrap();
-        assert_eq!(error(&[x.clone()], &[elsewhere]).code(), "D007");
-        assert!(device.backward("add", &args, &[x.clone()], &[x.clone()]).is_ok());
+        assert_eq!(error(&[&x], &[&elsewhere]).code(), "D007");
+        assert!(device.backward("add", args, [&x], [&x]).is_ok());
     }
 }
 

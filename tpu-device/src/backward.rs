@@ -14,8 +14,8 @@ pub(crate) fn backward(
     device: &Device,
     kernel: &dyn Launchable,
     args: &[Arg<'_, Tensor>],
-    outputs: &[Tensor],
-    gradients: &[Tensor],
+    outputs: &[&Tensor],
+    gradients: &[&Tensor],
 ) -> Result<Vec<Option<Tensor>>, DeviceError> {
     let name = || kernel.name().to_string();
     if let Some(fault) = kernel.config().transforms.fault() {
@@ -36,8 +36,8 @@ pub(crate) fn backward(
         let at = |list: &[tpu_kernel::launch::Argument], name: &str| list.iter().position(|a| a.name == name);
         let found = match meaning(declared.name, kernel) {
             Some(Meaning::Argument(name)) => at(arguments, name).and_then(|at| args.get(at).copied()),
-            Some(Meaning::Output(name)) => at(results, name).and_then(|at| outputs.get(at)).map(Arg::Array),
-            Some(Meaning::Gradient(name)) => at(results, name).and_then(|at| gradients.get(at)).map(Arg::Array),
+            Some(Meaning::Output(name)) => at(results, name).and_then(|at| outputs.get(at)).map(|x| Arg::Array(*x)),
+            Some(Meaning::Gradient(name)) => at(results, name).and_then(|at| gradients.get(at)).map(|x| Arg::Array(*x)),
             None => None,
         };
         // The pair was checked when it was made.
@@ -77,9 +77,9 @@ fn check_given(
     kernel: &dyn Launchable,
     what: &'static str,
     want: &[(DType, Vec<usize>)],
-    got: &[Tensor],
+    got: &[&Tensor],
 ) -> Result<(), DeviceError> {
-    let fits = |(want, got): (&(DType, Vec<usize>), &Tensor)| want.0 == got.dtype() && want.1 == got.shape();
+    let fits = |(want, got): (&(DType, Vec<usize>), &&Tensor)| want.0 == got.dtype() && want.1 == got.shape();
     if want.len() == got.len() && want.iter().zip(got).all(fits) {
         return Ok(());
     }

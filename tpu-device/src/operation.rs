@@ -72,8 +72,8 @@ pub trait Operation: Send + Sync {
         &self,
         device: &Device,
         args: &[Arg<'_, Tensor>],
-        outputs: &[Tensor],
-        gradients: &[Tensor],
+        outputs: &[&Tensor],
+        gradients: &[&Tensor],
     ) -> Result<Vec<Option<Tensor>>, DeviceError> {
         let _ = (device, args, outputs, gradients);
         Err(DeviceError::NoBackward { operation: self.name().to_string() })
@@ -113,8 +113,8 @@ impl<K: Launchable> Operation for KernelOperation<K> {
         &self,
         device: &Device,
         args: &[Arg<'_, Tensor>],
-        outputs: &[Tensor],
-        gradients: &[Tensor],
+        outputs: &[&Tensor],
+        gradients: &[&Tensor],
     ) -> Result<Vec<Option<Tensor>>, DeviceError> {
         backward::backward(device, &self.kernel, args, outputs, gradients)
     }

@@ -138,15 +138,16 @@ impl Device {
         &self,
         name: &str,
         args: impl Arguments<'a>,
-        outputs: &[Tensor],
-        gradients: &[Tensor],
+        outputs: impl IntoIterator<Item = &'a Tensor>,
+        gradients: impl IntoIterator<Item = &'a Tensor>,
     ) -> Result<Vec<Option<Tensor>>, DeviceError> {
         let operation = self.registry().get(name)?;
         let args = args.into_args();
         check_devices(self, &args)?;
-        let given: Vec<Arg<'_, Tensor>> = outputs.iter().chain(gradients).map(Arg::Array).collect();
+        let (outputs, gradients): (Vec<_>, Vec<_>) = (outputs.into_iter().collect(), gradients.into_iter().collect());
+        let given: Vec<Arg<'_, Tensor>> = outputs.iter().chain(&gradients).map(|x| Arg::Array(*x)).collect();
         check_devices(self, &given)?;
-        guarded("an operation", || operation.backward(self, &args, outputs, gradients))
+        guarded("an operation", || operation.backward(self, &args, &outputs, &gradients))
     }
 
     /// The element types and shapes that the outputs of that operation would have. Nothing runs, and no

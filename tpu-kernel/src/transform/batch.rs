@@ -47,12 +47,12 @@ pub fn batch(mut kernel: Kernel, operands: &[String], loc: &Loc) -> Result<Kerne
     let name = fresh(kernel.grid.iter().map(|d| d.name.as_str()));
     let dim = GridDim { name, extent: SizeExpr::Size(count), semantics: Semantics::Parallel, loc: loc.clone() };
     kernel.grid.insert(0, dim);
-    for at in 0..kernel.params.len() {
+    for (at, &batched) in batched.iter().enumerate() {
         let index = kernel.new_value(Type::Scalar(DType::I32));
         if let ParamKind::In(window) | ParamKind::Out(window) = &mut kernel.params[at].kind {
             window.map.args.insert(0, index);
             shift(&mut window.map);
-            if batched[at] {
+            if batched {
                 window.array.insert(0, SizeExpr::Size(count));
                 window.block.insert(0, BlockDim::Squeezed);
                 window.map.yields.insert(0, index);

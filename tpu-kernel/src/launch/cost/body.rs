@@ -1,136 +1,18 @@
-//! What a launch costs, from the kernel and the launch's numbers alone: nothing runs, and the time is linear in
-//! the kernel's text, whatever the grid.
-//!
-//! Rules. An element that arithmetic, a comparison, a selection or a bitwise operation gives is one flop, whatever
-//! its type; an element that a mathematical function gives is one transcendental and no flop; a reduction is a
-//! flop for each element that it combines with another; a product of m×k by k×n is 2·m·n·k flops. Conversions,
-//! broadcasts, other changes of shape, and scalars are free. A window moves its block, in whole also where it
-//! sticks out of the array, each time its block index changes from one step to the next: an input when it
-//! arrives, an output when it leaves.
-//!
-//! A body counts once a step. Loops multiply by their trips. A branch counts where it is taken: as many steps as
-//! the condition holds in, where it compares something linear in one grid index, or joins such comparisons; else as
-//! the larger arm. What is not known is counted as its most, and the cost is then not exact; a `while`, of which
-//! there is no most, as one trip.
+//! What the body of a kernel does over the whole grid.
 
-use super::Binding;
-use super::maps::{self, Abstract, Numbers, Range};
-use crate::ir::{BinaryOp, CompareOp, DType, Kernel, Op, OpKind, Region, Type, UnaryOp, Value, Window};
+use super::steps::{Holds, Times};
+use crate::ir::{BinaryOp, CompareOp, DType, Kernel, Op, OpKind, Region, Type, UnaryOp, Value};
+use crate::launch::maps::{self, Abstract, Numbers, Range};
 
 /// Comparisons joined more deeply than this are not followed.
 const DEPTH: usize = 8;
 
-/// What a launch costs. Counts beyond 64 bits are the largest there is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cost {
-    /// Arithmetic on elements of tiles; a product and a sum are two.
-    pub flops: u64,
-    /// Bytes that move between arrays and windows.
-    pub bytes: u64,
-    /// Elements of mathematical functions: `exp`, `tanh`, `sqrt` …
-    pub transcendentals: u64,
-    /// Whether the counts are exact. Else no count is too small, unless the kernel has a `while`.
-    pub exact: bool,
-}
-
-/// The cost of a launch that binds these numbers.
-///
-/// # Panics
-/// On a kernel that [`verify`](crate::passes::verify()) refuses, or a binding of another kernel.
-pub fn cost(kernel: &Kernel, binding: &Binding) -> Cost {
-    if binding.grid.contains(&0) {
-        return Cost { flops: 0, bytes: 0, transcendentals: 0, exact: true };
-    }
-    let numbers = Numbers { sizes: &binding.sizes, grid: &binding.grid };
-    let steps: Vec<Range> = binding.grid.iter().map(|&n| Range { lo: 0, hi: i64::from(n) - 1 }).collect();
-    let known = vec![None; kernel.types.len()];
-    let mut counter = Counter { kernel, numbers, known, work: Work::NONE };
-    let times = Times { total: volume(&steps), steps: steps.clone(), uniform: true };
-    counter.region(&kernel.body, &times);
-
-    let mut bytes = 0u128;
-    let mut exact = counter.work.exact;
-    for (window, ty) in kernel.params.iter().filter_map(|p| Some((p.window()?, p.ty))) {
-        let (moves, moves_exact) = moves(kernel, window, &counter.numbers, &steps);
-        bytes = bytes.saturating_add(moves.saturating_mul(ty.shape().elements() as u128 * ty.dtype().bytes() as u128));
-        exact &= moves_exact;
-    }
-    let mut fit = |n: u128| {
-        u64::try_from(n).unwrap_or_else(|_| {
-            exact = false;
-            u64::MAX
-        })
-    };
-    let (flops, bytes, transcendentals) = (fit(counter.work.flops), fit(bytes), fit(counter.work.transcendentals));
-    Cost { flops, bytes, transcendentals, exact }
-}
-
-/// How often a window's block changes, with its first; whether that is exact.
-fn moves(kernel: &Kernel, window: &Window, numbers: &Numbers<'_>, steps: &[Range]) -> (u128, bool) {
-    let forms = maps::forms(kernel, &window.map, numbers, steps);
-    let extents: Vec<u128> = numbers.grid.iter().map(|&n| n as u128).collect();
-    let linear: Option<Vec<&[i64]>> = forms
-        .iter()
-        .map(|form| match form {
-            Abstract::Linear { coef, .. } => Some(coef.as_slice()),
-            _ => None,
-        })
-        .collect();
-    let Some(linear) = linear else {
-        // It may change wherever one of the indices that it depends on does, or one of a slower dimension.
-        let depends = dependencies(kernel, &window.map);
-        let inner = (0..extents.len()).rev().find(|&axis| depends[axis] && extents[axis] > 1);
-        let most = inner.map_or(1, |axis| extents[..=axis].iter().fold(1u128, |n, &d| n.saturating_mul(d)));
-        return (most, false);
-    };
-    let at = |coef: &[i64], axis: usize| i128::from(coef.get(axis).copied().unwrap_or(0));
-    let mut total = 1u128;
-    let mut outer = 1u128;
-    for axis in 0..extents.len() {
-        // From one step to the next, this index grows by one and all faster ones return to 0.
-        let change = |coef: &&[i64]| {
-            let back: i128 = (axis + 1..extents.len()).map(|d| at(coef, d) * (extents[d] as i128 - 1)).sum();
-            at(coef, axis) != back
-        };
-        if linear.iter().any(change) {
-            total = total.saturating_add(outer.saturating_mul(extents[axis] - 1));
-        }
-        outer = outer.saturating_mul(extents[axis]);
-    }
-    (total, true)
-}
-
-/// The grid dimensions that an index map's results are computed from.
-fn dependencies(kernel: &Kernel, map: &Region) -> Vec<bool> {
-    let rank = kernel.grid.len();
-    let mut of: Vec<Vec<bool>> = vec![vec![false; rank]; kernel.types.len()];
-    for (axis, arg) in map.args.iter().enumerate() {
-        of[arg.0 as usize][axis] = true;
-    }
-    for op in &map.ops {
-        let mut axes = vec![false; rank];
-        if let OpKind::ProgramId(axis) = op.kind {
-            axes[axis] = true;
-        }
-        for operand in &op.operands {
-            axes.iter_mut().zip(&of[operand.0 as usize]).for_each(|(a, b)| *a |= b);
-        }
-        op.results.iter().for_each(|r| of[r.0 as usize].clone_from(&axes));
-    }
-    (0..rank).map(|axis| map.yields.iter().any(|v| of[v.0 as usize][axis])).collect()
-}
-
-/// The number of steps in a box.
-fn volume(steps: &[Range]) -> u128 {
-    steps.iter().fold(1u128, |n, r| n.saturating_mul(u128::try_from(r.hi - r.lo + 1).unwrap_or(0)))
-}
-
 /// What the body does, counted so far.
 #[derive(Clone, Copy, PartialEq)]
-struct Work {
-    flops: u128,
-    transcendentals: u128,
-    exact: bool,
+pub(super) struct Work {
+    pub(super) flops: u128,
+    pub(super) transcendentals: u128,
+    pub(super) exact: bool,
 }
 
 impl Work {
@@ -157,92 +39,6 @@ impl Work {
     }
 }
 
-/// How often a region runs over the whole grid.
-#[derive(Clone)]
-struct Times {
-    total: u128,
-    /// Every step that it runs in is in this box.
-    steps: Vec<Range>,
-    /// Whether it runs equally often in every step of the box.
-    uniform: bool,
-}
-
-impl Times {
-    /// The same steps, `n` times as often.
-    fn by(&self, n: u128) -> Times {
-        Times { total: self.total.saturating_mul(n), ..self.clone() }
-    }
-
-    /// Only in the steps of `part`, which lies in the box.
-    fn within(&self, part: Vec<Range>) -> Times {
-        let per_step = self.total / volume(&self.steps).max(1);
-        Times { total: volume(&part).saturating_mul(per_step), steps: part, uniform: true }
-    }
-
-    /// Only in the steps outside of `part`.
-    fn without(&self, part: &[Range]) -> Times {
-        let differ: Vec<usize> = (0..part.len()).filter(|&axis| part[axis] != self.steps[axis]).collect();
-        if let &[axis] = differ.as_slice() {
-            let (all, cut) = (self.steps[axis], part[axis]);
-            let rest = match (cut.lo == all.lo, cut.hi == all.hi) {
-                (true, false) => Some(Range { lo: cut.hi + 1, hi: all.hi }),
-                (false, true) => Some(Range { lo: all.lo, hi: cut.lo - 1 }),
-                _ => None,
-            };
-            if let Some(rest) = rest {
-                let mut steps = self.steps.clone();
-                steps[axis] = rest;
-                return self.within(steps);
-            }
-        }
-        let total = self.total.saturating_sub(self.within(part.to_vec()).total);
-        Times { total, steps: self.steps.clone(), uniform: false }
-    }
-}
-
-/// The steps of a box in which a condition holds.
-enum Holds {
-    Always,
-    Never,
-    In(Vec<Range>),
-    NotIn(Vec<Range>),
-    /// In the first and not in the second, which is part of it.
-    InBut(Vec<Range>, Vec<Range>),
-    Unknown,
-}
-
-impl Holds {
-    fn not(self) -> Holds {
-        match self {
-            Holds::Always => Holds::Never,
-            Holds::Never => Holds::Always,
-            Holds::In(part) => Holds::NotIn(part),
-            Holds::NotIn(part) => Holds::In(part),
-            Holds::InBut(..) | Holds::Unknown => Holds::Unknown,
-        }
-    }
-
-    fn and(self, other: Holds) -> Holds {
-        match (self, other) {
-            (Holds::Never, _) | (_, Holds::Never) => Holds::Never,
-            (Holds::Always, rest) | (rest, Holds::Always) => rest,
-            (Holds::In(a), Holds::In(b)) => both(&a, &b).map_or(Holds::Never, Holds::In),
-            (Holds::In(a), Holds::NotIn(b)) | (Holds::NotIn(b), Holds::In(a)) => match both(&a, &b) {
-                None => Holds::In(a),
-                Some(hole) if hole == a => Holds::Never,
-                Some(hole) => Holds::InBut(a, hole),
-            },
-            _ => Holds::Unknown,
-        }
-    }
-}
-
-/// The steps in both boxes, where there are any.
-fn both(a: &[Range], b: &[Range]) -> Option<Vec<Range>> {
-    let part: Vec<Range> = a.iter().zip(b).map(|(a, b)| Range { lo: a.lo.max(b.lo), hi: a.hi.min(b.hi) }).collect();
-    part.iter().all(|r| r.lo <= r.hi).then_some(part)
-}
-
 /// A scalar of the body: what it can be, and what computes it.
 #[derive(Clone)]
 struct Known<'a> {
@@ -250,16 +46,21 @@ struct Known<'a> {
     by: Option<&'a Op>,
 }
 
-struct Counter<'a> {
+/// Counts the work of a body.
+pub(super) struct Counter<'a> {
     kernel: &'a Kernel,
     numbers: Numbers<'a>,
     /// By value: scalars.
     known: Vec<Option<Known<'a>>>,
-    work: Work,
+    pub(super) work: Work,
 }
 
 impl<'a> Counter<'a> {
-    fn region(&mut self, region: &'a Region, times: &Times) {
+    pub(super) fn new(kernel: &'a Kernel, numbers: Numbers<'a>) -> Counter<'a> {
+        Counter { kernel, numbers, known: vec![None; kernel.types.len()], work: Work::NONE }
+    }
+
+    pub(super) fn region(&mut self, region: &'a Region, times: &Times) {
         for op in &region.ops {
             self.op(op, times);
         }
