@@ -160,6 +160,10 @@ fn t008_a_function_that_gives_what_the_input_does_not_take() {
     assert_eq!(error.to_string(), "the function for input `x` gives bool, the kernel takes f32, bf16 or i32");
     let error = shown(staged(&kernel().map_input("y", |x: Each<f32>| x.cast::<bf16>())), "T008", Some(line!()));
     assert_eq!(error.to_string(), "the function for input `y` gives bf16, the kernel takes f32, as operand `x` does");
+    // Between two functions.
+    let chain = kernel().map_input("x", |x: Each<f32>| x).map_input("x", |x: Each<f32>| x.cast::<bf16>());
+    let error = shown(staged(&chain), "T008", Some(line!() - 1));
+    assert_eq!(error.to_string(), "the function for input `x` gives bf16, the kernel takes f32, as the next function does");
     // Of arrays that the function does not take, the launch is refused.
     for device in devices() {
         let x = made(&device, &[128], |at| at as i32);

@@ -168,16 +168,29 @@ impl Transforms {
 
     /// The element types that the kernel itself sees, of those of the arrays; both in the order of the inputs, whose
     /// names and places are given.
-    pub(crate) fn inner_types(&self, inputs: &[(&str, &Loc)], arrays: &[DType]) -> Result<Vec<DType>, LaunchError> {
+    pub(crate) fn inner_types(&self, inputs: &[(&str, &Loc)], arrays: &[DType]) -> Result<Vec<DType>, Error> {
         let mut types = arrays.to_vec();
-        for step in self.steps.iter().rev() {
-            let Step::Input { operand, function, .. } = step else { continue };
-            for (&(name, loc), dtype) in inputs.iter().zip(&mut types).filter(|((name, _), _)| *name == operand) {
-                if *dtype != function.input() {
-                    let want = format!("{}, as the function on it does", function.input());
-                    return Err(LaunchError::ElementType { operand: name.to_string(), want, got: *dtype, loc: loc.clone() });
+        for (&(name, declared), dtype) in inputs.iter().zip(&mut types) {
+            // The function nearer to the array, and its place.
+            let mut outer: Option<&Loc> = None;
+            for step in self.steps.iter().rev() {
+                let Step::Input { operand, function, loc } = step else { continue };
+                if operand != name {
+                    continue;
+                }
+                let (want, got) = (function.input(), *dtype);
+                if want != got {
+                    let (operand, want) = (name.to_string(), format!("{want}, as the function on it does"));
+                    return Err(match outer {
+                        None => LaunchError::ElementType { operand, want, got, loc: declared.clone() }.into(),
+                        Some(loc) => {
+                            let want = format!("{}, as the next function does", function.input());
+                            TransformError::FunctionGives { operand, want, got, loc: loc.clone() }.into()
+                        }
+                    });
                 }
                 *dtype = function.output();
+                outer = Some(loc);
             }
         }
         Ok(types)
