@@ -3,8 +3,8 @@
 //! Rules: each function gives the same kernel every time; a place in it is the number of its operation.
 
 use tpu_kernel::ir::{
-    BinaryOp, BlockDim, Builder, CompareOp, DType, GridDim, Kernel, Literal, Loc, OpKind, ParamKind, Precision, ReduceOp, Region,
-    Semantics, Shape, SizeExpr, SizeId, Type, UnaryOp, Value, Window,
+    BinaryOp, BlockDim, Builder, CompareOp, DType, DotDims, GridDim, Kernel, Literal, Loc, OpKind, ParamKind, Precision, ReduceOp,
+    Region, Semantics, Shape, SizeExpr, SizeId, Type, UnaryOp, Value, Window,
 };
 use tpu_kernel::launch::Binding;
 
@@ -78,6 +78,18 @@ impl Writer {
     pub fn op(&mut self, kind: OpKind, operands: &[Value]) -> Value {
         let loc = self.loc();
         self.builder.value(kind, operands, loc).expect("a well-typed operation")
+    }
+
+    /// All results of an operation.
+    pub fn results(&mut self, kind: OpKind, operands: &[Value]) -> Vec<Value> {
+        let loc = self.loc();
+        self.builder.results(kind, operands, loc).expect("a well-typed operation")
+    }
+
+    /// An operation without a result.
+    pub fn effect(&mut self, kind: OpKind, operands: &[Value]) {
+        let loc = self.loc();
+        self.builder.op(kind, operands, loc).expect("a well-typed operation");
     }
 
     /// A scalar constant.
@@ -161,7 +173,7 @@ impl Writer {
 
     /// A matrix product, the right operand transposed or not.
     pub fn dot(&mut self, a: Value, b: Value, rhs_transposed: bool, precision: Precision) -> Value {
-        self.op(OpKind::Dot { lhs_transposed: false, rhs_transposed, precision }, &[a, b])
+        self.op(OpKind::Dot { dims: DotDims::matrices(false, rhs_transposed), precision }, &[a, b])
     }
 
     /// A reduction over one axis.

@@ -5,8 +5,8 @@
 
 use crate::kernels::{Writer, blocked};
 use tpu_kernel::ir::{
-    BinaryOp, BlockDim, CompareOp, DType, Kernel, Literal, OpKind, Precision, ReduceOp, Semantics, Shape, SizeExpr, Type, UnaryOp,
-    Value,
+    BinaryOp, BlockDim, CompareOp, DType, DotDims, Kernel, Literal, OpKind, Precision, ReduceOp, Semantics, Shape, SizeExpr, Type,
+    UnaryOp, Value,
 };
 
 /// A kernel with a name and its input arrays.
@@ -226,7 +226,7 @@ fn products(cases: &mut Vec<Case>) {
                 for (lhs_transposed, rhs_transposed) in [(false, false), (false, true), (true, false), (true, true)] {
                     let a = if lhs_transposed { [k, m] } else { [m, k] };
                     let b = if rhs_transposed { [n, k] } else { [k, n] };
-                    let kind = OpKind::Dot { lhs_transposed, rhs_transposed, precision };
+                    let kind = OpKind::Dot { dims: DotDims::matrices(lhs_transposed, rhs_transposed), precision };
                     let name = format!("dot {dtype} {precision} {m}x{k}x{n} {lhs_transposed} {rhs_transposed}");
                     cases.push(tiles(name, &[(dtype, &a), (dtype, &b)], (sum, &[m, n]), |w, x| w.op(kind, x)));
                 }

@@ -8,8 +8,8 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tpu_kernel::ir::{
-    BinaryOp, BlockDim, Builder, CompareOp, DType, Kernel, Loc, OpKind, ParamKind, Precision, ReduceOp, Shape, SizeExpr, Type,
-    UnaryOp, Window,
+    BinaryOp, BlockDim, Builder, CompareOp, DType, DotDims, Kernel, Loc, OpKind, ParamKind, Precision, ReduceOp, Shape, SizeExpr,
+    Type, UnaryOp, Window,
 };
 use tpu_kernel::launch::Binding;
 use tpu_tests::executors::{Array, EXECUTORS, Executor, run, same};
@@ -77,8 +77,7 @@ fn kind(case: &Json, to: &[usize]) -> OpKind {
         }
         "reduce" => OpKind::Reduce { op: ReduceOp::from_name(name).expect("an operation"), axis: number("axis") },
         "dot" => OpKind::Dot {
-            lhs_transposed: flag("lhs_transposed"),
-            rhs_transposed: flag("rhs_transposed"),
+            dims: DotDims::matrices(flag("lhs_transposed"), flag("rhs_transposed")),
             precision: Precision::from_name(case["precision"].as_str().unwrap_or("")).expect("a precision"),
         },
         other => panic!("no operation {other}"),

@@ -3,6 +3,7 @@
 //! document names exists.
 
 use std::path::{Path, PathBuf};
+use tpu_kernel::exec::print::to_stderr;
 use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, RunError};
 use tpu_kernel::ir::{DType, Kernel, Literal, parse_named};
 use tpu_kernel::launch::Binding;
@@ -49,7 +50,7 @@ fn run_copy(executor: Executor, binding: &Binding, x: &Array, o: &mut Array, sca
     let compiled = (executor.compile)(&kernel(COPY)).expect("a kernel that compiles");
     let inputs = [ArrayRef { dtype: x.dtype, shape: &x.shape, bytes: &x.bytes }];
     let mut outputs = [ArrayMut { dtype: o.dtype, shape: &o.shape, bytes: &mut o.bytes }];
-    compiled(binding, &mut Args { inputs: &inputs, outputs: &mut outputs, scalars })
+    compiled(binding, &mut Args { inputs: &inputs, outputs: &mut outputs, scalars, log: &mut to_stderr })
 }
 
 fn copy_binding(m: i32) -> Binding {
@@ -100,7 +101,8 @@ kernel @store() {
             let mut arrays = [ints(&[-9; 4]), ints(&[-9; 4])];
             let mut outputs: Vec<ArrayMut<'_>> =
                 arrays.iter_mut().map(|a| ArrayMut { dtype: a.dtype, shape: &a.shape, bytes: &mut a.bytes }).collect();
-            let outcome = compiled(&binding, &mut Args { inputs: &[], outputs: &mut outputs, scalars: &[at.into()] });
+            let outcome =
+                compiled(&binding, &mut Args { inputs: &[], outputs: &mut outputs, scalars: &[at.into()], log: &mut to_stderr });
             assert!(matches!(outcome, Err(RunError::OutOfBounds { .. })), "{}: {outcome:?}", executor.name);
             // Nothing in range is touched, clamped or wrapped: what was there, or what a window starts with.
             let poison = Literal::poison(DType::I32);

@@ -215,6 +215,7 @@ impl View for Elements<'_> {
             DType::Bf16 => Dtype::BF16,
             DType::I32 => Dtype::I32,
             DType::Bool => Dtype::BOOL,
+            other => unreachable!("pending: {other}"),
         }
     }
 

@@ -69,10 +69,11 @@ impl Unwritten {
     /// Every element becomes that value, which has the tensor's element type.
     pub(crate) fn fill(&mut self, value: Literal) {
         let bytes = self.bytes();
-        match value.dtype() {
-            DType::F32 | DType::I32 => bytes.as_chunks_mut().0.fill(value.bits().to_ne_bytes()),
-            DType::Bf16 => bytes.as_chunks_mut().0.fill((value.bits() as u16).to_ne_bytes()),
-            DType::Bool => bytes.fill(value.bits() as u8),
+        let bits = value.memory();
+        match value.dtype().bytes() {
+            1 => bytes.fill(bits as u8),
+            2 => bytes.as_chunks_mut().0.fill((bits as u16).to_ne_bytes()),
+            _ => bytes.as_chunks_mut().0.fill(bits.to_ne_bytes()),
         }
     }
 
@@ -182,16 +183,12 @@ impl Tensor {
 
     /// The element at that position of the row-major order, which exists.
     fn literal(&self, at: usize) -> Literal {
-        let mut bits = [0; 4];
         let size = self.dtype.bytes();
-        let bytes = &self.bytes()[at * size..(at + 1) * size];
-        let bits = match self.dtype {
-            DType::Bf16 => u32::from(u16::from_ne_bytes([bytes[0], bytes[1]])),
-            DType::Bool => u32::from(bytes[0]),
-            DType::F32 | DType::I32 => {
-                bits.copy_from_slice(bytes);
-                u32::from_ne_bytes(bits)
-            }
+        let bits = match self.bytes()[at * size..(at + 1) * size] {
+            [a] => u32::from(a),
+            [a, b] => u32::from(u16::from_ne_bytes([a, b])),
+            [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]),
+            _ => unreachable!("elements have 1, 2 or 4 bytes"),
         };
         Literal::from_bits(self.dtype, bits)
     }

@@ -221,6 +221,11 @@ fn run_help(error: &RunError) -> Option<String> {
             Some("a slice is not clamped: bound its start so that it lies inside the operand's block".to_string())
         }
         RunError::BlockIndex { index, blocks, .. } => Some(index_help(*index, None, None, *blocks)),
+        RunError::GatherIndex { .. } => {
+            Some("clamp the indices, or give those that mean nothing an index inside and select them away".to_string())
+        }
+        RunError::Unseeded { .. } => Some("seed it in the first step of the grid: `if i == 0 { prng_seed(seed); }`".to_string()),
+        RunError::Check { .. } => None,
         RunError::LoopStep { .. } => Some("count upwards, and derive the other direction from the index".to_string()),
         RunError::Array { .. } | RunError::Count { .. } | RunError::OutOfMemory { .. } => None,
     }

@@ -10,6 +10,7 @@ pub mod cranelift;
 pub mod diagnose;
 mod error;
 pub mod exec;
+pub mod formats;
 pub mod interpret;
 pub mod ir;
 pub mod lang;
@@ -20,7 +21,8 @@ pub mod passes;
 pub mod transform;
 
 pub use error::{BuildFault, Error};
-pub use half::bf16;
+pub use formats::{F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4};
+pub use half::{bf16, f16};
 pub use tpu_kernel_macros::{tile_fn, tpu_kernel};
 
 /// Everything that a file of kernels needs: `use tpu_kernel::prelude::*;`.
@@ -33,4 +35,10 @@ pub mod prelude {
     };
     pub use crate::launch::{Allow, Launchable};
     pub use crate::{tile_fn, tpu_kernel};
+}
+
+/// A part of the extended language that is being written.
+#[allow(dead_code)]
+pub(crate) fn pending(what: &str) -> ! {
+    panic!("pending: {what}")
 }

@@ -1,6 +1,5 @@
 //! Random numbers: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 
-use half::bf16;
 use tpu_kernel::ir::{DType, Literal};
 
 /// A generator; the same seed gives the same numbers for ever.
@@ -60,13 +59,14 @@ impl Rng {
     pub fn literal(&mut self, dtype: DType, percent: usize) -> Literal {
         let special = self.chance(percent);
         match dtype {
-            DType::F32 if special => Literal::from_bits(dtype, self.pick(&FLOATS)),
-            DType::Bf16 if special => Literal::from_bits(dtype, self.pick(&FLOATS) >> 16),
-            DType::I32 if special => self.pick(&INTS).into(),
-            DType::F32 => self.moderate().into(),
-            DType::Bf16 => bf16::from_f32(self.moderate()).into(),
-            DType::I32 => (self.below(41) as i32 - 20).into(),
             DType::Bool => self.chance(50).into(),
+            DType::F32 if special => Literal::from_bits(dtype, self.pick(&FLOATS)),
+            // The upper half of f32, or any bits at all.
+            DType::Bf16 if special => Literal::from_bits(dtype, self.pick(&FLOATS) >> 16),
+            _ if special && dtype.is_float() => Literal::from_bits(dtype, self.bits() as u32),
+            _ if special => Literal::from_int(dtype, i64::from(self.pick(&INTS))),
+            _ if dtype.is_float() => Literal::from_f32(dtype, self.moderate()),
+            _ => Literal::from_int(dtype, self.below(41) as i64 - 20),
         }
     }
 

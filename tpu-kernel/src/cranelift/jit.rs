@@ -3,7 +3,7 @@
 //! Rules: `opt_level` is none, because the emitter hoists, merges and interleaves itself and the optimiser
 //! would undo the interleaving; code has no relocations; memory of code is freed with the [`Code`].
 
-use super::body::{Body, PlanSummary, Site};
+use super::body::{Body, PlanSummary, Tables};
 use super::code;
 use super::context::Entry;
 use super::plan::Plan;
@@ -49,7 +49,7 @@ impl Drop for Code {
 /// What compilation gives.
 pub(super) struct Compiled {
     pub code: Code,
-    pub sites: Vec<Site>,
+    pub tables: Tables,
     pub summary: PlanSummary,
 }
 
@@ -116,11 +116,11 @@ fn build_body(
     kernel: &Kernel,
     plan: &Plan<'_>,
     function: &mut Function,
-) -> Result<(Vec<Site>, PlanSummary), String> {
+) -> Result<(Tables, PlanSummary), String> {
     build(isa, function, |code| {
-        let (code, sites, summary) = Body::new(code, kernel, plan).emit_body()?;
+        let (code, tables, summary) = Body::new(code, kernel, plan).emit_body()?;
         code.finish(&**isa);
-        Ok((sites, summary))
+        Ok((tables, summary))
     })
 }
 
@@ -131,11 +131,11 @@ pub(super) fn compile(kernel: &Kernel) -> Result<Compiled, String> {
     let mut module = JITModule::new(JITBuilder::with_isa(isa.clone(), default_libcall_names()));
     let compiled = define(&isa, kernel, &plan, &mut module);
     match compiled {
-        Ok((maps, body, sites, summary)) => {
+        Ok((maps, body, tables, summary)) => {
             // SAFETY: both were compiled with the signature of `Entry` and its calling convention.
             let [maps, body] =
                 [maps, body].map(|id| unsafe { std::mem::transmute::<*const u8, Entry>(module.get_finalized_function(id)) });
-            Ok(Compiled { code: Code { maps, body, module: ManuallyDrop::new(module) }, sites, summary })
+            Ok(Compiled { code: Code { maps, body, module: ManuallyDrop::new(module) }, tables, summary })
         }
         Err(reason) => {
             // SAFETY: no address of the module's code was given out.
@@ -145,16 +145,16 @@ pub(super) fn compile(kernel: &Kernel) -> Result<Compiled, String> {
     }
 }
 
-type Defined = (FuncId, FuncId, Vec<Site>, PlanSummary);
+type Defined = (FuncId, FuncId, Tables, PlanSummary);
 
 fn define(isa: &OwnedTargetIsa, kernel: &Kernel, plan: &Plan<'_>, module: &mut JITModule) -> Result<Defined, String> {
     let mut context = module.make_context();
     build_maps(isa, kernel, plan, &mut context.func)?;
     let maps = add(isa, module, &mut context, "maps")?;
-    let (sites, summary) = build_body(isa, kernel, plan, &mut context.func)?;
+    let (tables, summary) = build_body(isa, kernel, plan, &mut context.func)?;
     let body = add(isa, module, &mut context, "body")?;
     module.finalize_definitions().map_err(|e| e.to_string())?;
-    Ok((maps, body, sites, summary))
+    Ok((maps, body, tables, summary))
 }
 
 fn add(isa: &OwnedTargetIsa, module: &mut JITModule, context: &mut codegen::Context, name: &str) -> Result<FuncId, String> {

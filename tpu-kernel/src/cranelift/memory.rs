@@ -63,13 +63,13 @@ impl Pool {
 /// # Safety
 /// `to` is valid for writes of that many elements.
 pub(super) unsafe fn poison(to: *mut u8, dtype: DType, elements: usize) {
-    let bits = Literal::poison(dtype).bits();
+    let bits = Literal::poison(dtype).memory();
     // SAFETY: by this function's contract; all writes stay within the elements.
     unsafe {
-        match dtype {
-            DType::F32 | DType::I32 => (0..elements).for_each(|i| to.cast::<u32>().add(i).write_unaligned(bits)),
-            DType::Bf16 => (0..elements).for_each(|i| to.cast::<u16>().add(i).write_unaligned(bits as u16)),
-            DType::Bool => to.write_bytes(bits as u8, elements),
+        match dtype.bytes() {
+            4 => (0..elements).for_each(|i| to.cast::<u32>().add(i).write_unaligned(bits)),
+            2 => (0..elements).for_each(|i| to.cast::<u16>().add(i).write_unaligned(bits as u16)),
+            _ => to.write_bytes(bits as u8, elements),
         }
     }
 }

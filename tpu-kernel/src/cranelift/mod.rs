@@ -1,19 +1,22 @@
 //! The Cranelift executor: a kernel as machine code, run over its grid.
 //!
 //! Data flows downwards: `plan` decides which tiles live in memory; `body` and `control` emit regions,
-//! `nest` and `loops` the fused loops, `lane` single operations; `jit` makes code of it; `driver` and
-//! `window` run it step by step. Compiled code reaches everything through the table in `context`.
+//! `nest` and `loops` the fused loops, `lane` single operations, `dot` and `tile` calls of functions compiled ahead, for which
+//! `widen` has put casts; `jit` makes code of it; `driver`,
+//! `window` and `launch` run it step by step. Compiled code reaches everything through the table in `context`.
 //!
-//! Rules: unsafe code is in `jit`, `memory`, `window` and `driver`; no kernel that the verifier has not seen is
+//! Rules: unsafe code is in `jit`, `memory`, `window`, `launch` and `driver`; no kernel that the verifier has not seen is
 //! compiled; compiled code touches the table, the arena, and windows that the driver has checked.
 
 mod body;
 mod code;
 mod context;
 mod control;
+mod dot;
 mod driver;
 mod jit;
 mod lane;
+mod launch;
 mod loops;
 mod map;
 mod math;
@@ -23,6 +26,8 @@ mod nest;
 mod plan;
 mod reduce;
 mod stream;
+mod tile;
+mod widen;
 mod window;
 
 #[cfg(test)]
@@ -33,7 +38,7 @@ use crate::ir::Kernel;
 use crate::launch::Binding;
 use crate::{BuildFault, Error, passes};
 pub use body::PlanSummary;
-use body::Site;
+use body::Tables;
 use driver::Driver;
 use jit::Code;
 use memory::Pool;
@@ -44,7 +49,7 @@ use window::Windows;
 pub struct Executable {
     kernel: Kernel,
     code: Code,
-    sites: Vec<Site>,
+    tables: Tables,
     summary: PlanSummary,
     windows: Windows,
     pool: Pool,
@@ -62,13 +67,14 @@ impl Executable {
             let faults = faults.into_iter().map(BuildFault::Rule).collect();
             return Err(Error::Build { kernel: kernel.name.clone(), faults });
         }
+        let kernel = &widen::widen(kernel);
         let compiled = jit::compile(kernel).map_err(refuse)?;
         let windows =
             Windows::new(kernel, compiled.summary.arena_bytes).ok_or_else(|| refuse("its windows are too large".into()))?;
         Ok(Executable {
             kernel: kernel.clone(),
             code: compiled.code,
-            sites: compiled.sites,
+            tables: compiled.tables,
             summary: compiled.summary,
             windows,
             pool: Pool::default(),
@@ -98,6 +104,6 @@ impl Executable {
             let faults = faults.into_iter().map(BuildFault::Rule).collect();
             Error::Build { kernel: kernel.name.clone(), faults }
         })?;
-        jit::text(kernel).map_err(|reason| Error::Compile { kernel: kernel.name.clone(), reason })
+        jit::text(&widen::widen(kernel)).map_err(|reason| Error::Compile { kernel: kernel.name.clone(), reason })
     }
 }

@@ -206,7 +206,7 @@ pub(super) trait Lookup {
     fn scalar(&mut self, v: Value) -> Clif;
     /// The memory of a tile.
     fn memory(&self, v: Value) -> Mem;
-    /// The memory from which a load takes a tile that is then held in memory of its own.
+    /// The memory from which a load or slice takes a tile that is then held in memory of its own.
     fn loaded(&self, v: Value) -> Mem;
 }
 
@@ -237,7 +237,7 @@ impl<'k> Graph<'k> {
         }
         let own = nest.own.contains(&v);
         let op = plan.def(v).filter(|op| own || (plan.place(v) == Place::Inline && !matches!(op.kind, OpKind::Load(_))));
-        let Some(op) = op.filter(|op| !matches!(op.kind, OpKind::Load(_))) else {
+        let Some(op) = op.filter(|op| !matches!(op.kind, OpKind::Load(_) | OpKind::Slice { .. })) else {
             let mem = if own { lookup.loaded(v) } else { lookup.memory(v) };
             let deps = (0..shape.rank()).filter_map(|d| map.get(d)).fold(0, |deps, d| deps | 1 << d);
             self.streams.push((mem, map));

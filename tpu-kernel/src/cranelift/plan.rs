@@ -2,11 +2,12 @@
 //!
 //! Rules: a tile consumed by one loop nest is computed there; one consumed by several is held in memory
 //! unless computing it again is as cheap as reading it; what a `dot` reads, what control flow carries and
-//! what a reduction gives lies in memory; a `load` is read where it stands unless a store comes between.
+//! what a reduction gives lies in memory, as does what a function compiled ahead reads or gives; a `load` is read where
+//! it stands unless a store comes between, and a `slice` is read where its operand lies.
 //! The decisions are made from the last operation to the first, since they follow the consumers.
 
 use super::map::{Map, same_but_units};
-use crate::ir::{BinaryOp, DType, Kernel, Op, OpKind, Region, Type, UnaryOp, Value};
+use crate::ir::{BinaryOp, DType, Kernel, Op, OpKind, ReduceOp, Region, Type, UnaryOp, Value};
 use std::collections::{HashMap, HashSet};
 
 /// Where a tile lives.
@@ -289,7 +290,13 @@ impl<'k> Plan<'k> {
                     _ => 1,
                 },
                 OpKind::Broadcast(_) | OpKind::Transpose(_) | OpKind::Reshape(_) => 0,
+                OpKind::Bitcast(_) => 1,
+                OpKind::StochasticRound(_) => DEAR,
+                OpKind::Unary(_) | OpKind::Binary(_) => DEAR,
                 OpKind::Iota { .. } | OpKind::Load(_) | OpKind::Reduce { .. } | OpKind::Dot { .. } => continue,
+                OpKind::Slice { .. } | OpKind::Concat { .. } => continue,
+                OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => continue,
+                OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => continue,
                 OpKind::If | OpKind::For | OpKind::While => continue,
                 OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => continue,
             };
@@ -340,6 +347,11 @@ impl<'k> Plan<'k> {
 
     /// Adds what one operation asks of its operand; returns the last position at which it is read for it.
     fn demand_of_op(&self, demand: &mut Demand, op: &Op, index: usize, pos: u32) -> u32 {
+        if self.by_address(op) {
+            demand.memory = true;
+            demand.nests.push((pos, 0));
+            return pos;
+        }
         let Some(&result) = op.results.first().filter(|_| op.regions.is_empty()) else {
             demand.nests.push((pos, index as u32));
             return pos;
@@ -356,6 +368,11 @@ impl<'k> Plan<'k> {
                 demand.nests.push((pos, 0));
                 return pos;
             }
+            OpKind::Concat { .. } => {
+                demand.nests.push((pos, index as u32));
+                return pos;
+            }
+            OpKind::Slice { .. } => demand.memory = true,
             _ => {}
         }
         let inner = &self.demand[result.0 as usize];
@@ -384,6 +401,23 @@ impl<'k> Plan<'k> {
         }
     }
 
+    /// Whether a function that takes addresses reads the operands.
+    fn by_address(&self, op: &Op) -> bool {
+        match &op.kind {
+            OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => true,
+            OpKind::Reduce { op: ReduceOp::ArgMax | ReduceOp::ArgMin, .. } => true,
+            OpKind::Extract(_) | OpKind::Print(_) => true,
+            OpKind::Bitcast(_) => self.folds(op),
+            _ => false,
+        }
+    }
+
+    /// Whether a bitcast changes the width of its elements.
+    pub(super) fn folds(&self, op: &Op) -> bool {
+        let [from, to] = [op.operands[0], op.results[0]].map(|v| self.kernel.ty(v).dtype().bits());
+        from != to
+    }
+
     /// Whether a transpose or reshape only renames dimensions.
     fn keeps_strides(&self, op: &Op) -> bool {
         match &op.kind {
@@ -395,6 +429,7 @@ impl<'k> Plan<'k> {
     fn decide(&self, at: usize, v: Value, demand: &Demand, cost: u32) -> Place {
         let OpInfo { op, pos, .. } = self.ops[at];
         match &op.kind {
+            OpKind::Bitcast(_) if self.folds(op) => Place::Memory,
             OpKind::Load(_) => {
                 if demand.dense || self.overwritten(op, v, pos, demand.end) {
                     Place::Memory
@@ -408,6 +443,8 @@ impl<'k> Plan<'k> {
             | OpKind::Compare(_)
             | OpKind::Select
             | OpKind::Cast(_)
+            | OpKind::StochasticRound(_)
+            | OpKind::Bitcast(_)
             | OpKind::Broadcast(_) => {
                 if demand.memory || demand.depth > MAX_DEPTH {
                     Place::Memory
@@ -435,6 +472,11 @@ impl<'k> Plan<'k> {
                 }
             }
             OpKind::Dot { .. } if self.is_direct(v) => Place::Inline,
+            OpKind::Slice { .. } if demand.dense => Place::Memory,
+            OpKind::Slice { .. } => Place::View,
+            OpKind::Concat { .. } => Place::Memory,
+            OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => Place::Memory,
+            OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => Place::Memory,
             OpKind::Reduce { .. } | OpKind::Dot { .. } | OpKind::If | OpKind::For | OpKind::While => Place::Memory,
             OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => Place::Inline,
         }
@@ -489,6 +531,7 @@ impl<'k> Plan<'k> {
                 if let Type::Tile(_, from) = self.kernel.ty(operand) {
                     let inner = match self.place(at) {
                         Place::View => Map::OPAQUE,
+                        _ if matches!(op.kind, OpKind::Slice { .. }) => Map::OPAQUE,
                         Place::Inline | Place::Memory => map.of_operand(&op.kind, from, shape),
                     };
                     open.push((operand, inner));

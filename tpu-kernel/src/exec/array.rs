@@ -24,8 +24,7 @@ pub struct ArrayMut<'a> {
     pub bytes: &'a mut [u8],
 }
 
-/// The operands of one run, each list in the order of the kernel's parameters of that kind.
-#[derive(Debug)]
+/// The operands of one run, each list in the order of the kernel's parameters of that kind, and where messages go.
 pub struct Args<'a, 'b> {
     /// One array an input window.
     pub inputs: &'b [ArrayRef<'a>],
@@ -33,4 +32,6 @@ pub struct Args<'a, 'b> {
     pub outputs: &'b mut [ArrayMut<'a>],
     /// One value a scalar parameter.
     pub scalars: &'b [Literal],
+    /// Takes what the kernel prints; [`to_stderr`](super::print::to_stderr) writes it to standard error.
+    pub log: super::Log<'b>,
 }

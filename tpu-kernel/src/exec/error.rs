@@ -76,6 +76,38 @@ pub enum RunError {
         /// How many were given.
         got: usize,
     },
+    /// R007: an index of a `gather` outside its tile.
+    #[error("gather index {index} along axis {axis} is outside [-{extent}, {extent}), at grid step {step:?}")]
+    GatherIndex {
+        /// The axis that is indexed.
+        axis: usize,
+        /// The first index outside, in row-major order.
+        index: i32,
+        /// Elements that the tile has along the axis.
+        extent: usize,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The operation.
+        loc: Loc,
+    },
+    /// R008: a `debug_check` that does not hold.
+    #[error("check failed: {message}, at grid step {step:?}")]
+    Check {
+        /// The user's message.
+        message: String,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The check.
+        loc: Loc,
+    },
+    /// R009: random bits before a seed.
+    #[error("random bits are drawn before the generator is seeded, at grid step {step:?}")]
+    Unseeded {
+        /// The grid step.
+        step: Vec<i32>,
+        /// The draw.
+        loc: Loc,
+    },
     /// R006: the host could not give the memory for windows, scratch and temporaries.
     #[error("cannot allocate {bytes} bytes for windows, scratch and temporaries")]
     OutOfMemory {
@@ -94,6 +126,9 @@ impl RunError {
             RunError::Array { .. } => "R004",
             RunError::Count { .. } => "R005",
             RunError::OutOfMemory { .. } => "R006",
+            RunError::GatherIndex { .. } => "R007",
+            RunError::Check { .. } => "R008",
+            RunError::Unseeded { .. } => "R009",
         }
     }
 
@@ -101,6 +136,7 @@ impl RunError {
     pub const fn loc(&self) -> Option<&Loc> {
         match self {
             RunError::OutOfBounds { loc, .. } | RunError::BlockIndex { loc, .. } | RunError::LoopStep { loc, .. } => Some(loc),
+            RunError::GatherIndex { loc, .. } | RunError::Check { loc, .. } | RunError::Unseeded { loc, .. } => Some(loc),
             RunError::Array { .. } | RunError::Count { .. } | RunError::OutOfMemory { .. } => None,
         }
     }

@@ -5,6 +5,8 @@
 
 mod array;
 mod error;
+pub mod print;
 
 pub use array::{Args, ArrayMut, ArrayRef};
 pub use error::RunError;
+pub use print::{Log, Printed};

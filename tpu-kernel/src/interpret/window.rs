@@ -57,9 +57,10 @@ fn get(dtype: DType, bytes: &[u8], at: usize) -> Literal {
 
 fn set(dtype: DType, bytes: &mut [u8], at: usize, element: Literal) {
     let bytes = &mut bytes[at * dtype.bytes()..][..dtype.bytes()];
-    match dtype {
-        DType::F32 | DType::I32 => bytes.copy_from_slice(&element.bits().to_ne_bytes()),
-        DType::Bf16 => bytes.copy_from_slice(&(element.bits() as u16).to_ne_bytes()),
-        DType::Bool => bytes.copy_from_slice(&[element.bits() as u8]),
+    let bits = element.memory();
+    match dtype.bytes() {
+        1 => bytes.copy_from_slice(&[bits as u8]),
+        2 => bytes.copy_from_slice(&(bits as u16).to_ne_bytes()),
+        _ => bytes.copy_from_slice(&bits.to_ne_bytes()),
     }
 }

@@ -237,6 +237,59 @@ pub enum Rule {
         /// The limit.
         limit: usize,
     },
+    /// V031
+    #[error("takes one of its {what} a dimension: {rank}, got {got}")]
+    PerDimension {
+        /// What is counted.
+        what: &'static str,
+        /// Rank of the operand.
+        rank: usize,
+        /// How many there are.
+        got: usize,
+    },
+    /// V032
+    #[error("reads element {last} along axis {axis}, which has {extent}")]
+    Slice {
+        /// The axis.
+        axis: usize,
+        /// The last element that it reads.
+        last: usize,
+        /// Elements there are.
+        extent: usize,
+    },
+    /// V033
+    #[error("the stride along axis {axis} is 0; it must be at least 1")]
+    Stride {
+        /// The axis.
+        axis: usize,
+    },
+    /// V034
+    #[error("names axis {axis} twice")]
+    SameAxis {
+        /// The axis.
+        axis: usize,
+    },
+    /// V035
+    #[error(
+        "cannot see {from} as {to}: {} against {} bits an element; rows fold along the second to last dimension, which must be there and come out whole",
+        .from.dtype().bits(), .to.bits()
+    )]
+    Bitcast {
+        /// The operand's type.
+        from: Type,
+        /// The wanted element type.
+        to: DType,
+    },
+    /// V036
+    #[error(
+        "there is no product of {lhs} and {rhs}: floats multiply floats and integers of at most 8 bits; integers of at most 16 bits, and i32, multiply each other"
+    )]
+    DotElements {
+        /// Element type of the left operand.
+        lhs: DType,
+        /// Element type of the right operand.
+        rhs: DType,
+    },
 }
 
 impl Rule {
@@ -273,6 +326,12 @@ impl Rule {
             Rule::NeverWritten => "V028",
             Rule::ArrayRank { .. } => "V029",
             Rule::TooDeep { .. } => "V030",
+            Rule::PerDimension { .. } => "V031",
+            Rule::Slice { .. } => "V032",
+            Rule::Stride { .. } => "V033",
+            Rule::SameAxis { .. } => "V034",
+            Rule::Bitcast { .. } => "V035",
+            Rule::DotElements { .. } => "V036",
         }
     }
 }

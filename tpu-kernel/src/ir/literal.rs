@@ -1,7 +1,8 @@
 //! A scalar constant, kept by its bits so that NaN payloads and signed zeros survive.
 
 use super::DType;
-use half::bf16;
+use crate::formats::{F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, Format, I2, I4, U4};
+use half::{bf16, f16};
 use std::fmt;
 
 /// One element of a known type. Equality is equality of bits.
@@ -12,23 +13,44 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// The literal of `dtype` with these low-order bits (bf16 uses 16 of them, bool one).
+    /// The literal of `dtype` with these low bits; of bool, whether any of the low eight is set.
     pub const fn from_bits(dtype: DType, bits: u32) -> Literal {
-        let bits = match dtype {
-            DType::F32 | DType::I32 => bits,
-            DType::Bf16 => bits & 0xffff,
-            DType::Bool => (bits != 0) as u32,
-        };
-        Literal { dtype, bits }
+        let bits = bits & dtype.mask();
+        Literal { dtype, bits: if matches!(dtype, DType::Bool) { (bits != 0) as u32 } else { bits } }
+    }
+
+    /// The float of that type nearest to `value`, ties to even, overflowing as [`Format::encode`]; of another type as a cast.
+    pub fn from_f32(dtype: DType, value: f32) -> Literal {
+        match Format::of(dtype) {
+            Some(format) => Literal::from_bits(dtype, format.encode(value)),
+            None if dtype == DType::F32 => value.into(),
+            None if dtype == DType::Bool => Literal::from(value != 0.0),
+            // `as` truncates, saturates and takes NaN to 0.
+            None => {
+                let (low, high) = dtype.range();
+                Literal::from_int(dtype, (value as i64).clamp(low, high))
+            }
+        }
+    }
+
+    /// The low bits of `value` as an integer of that type, of a float the nearest; bool is `value != 0`.
+    pub fn from_int(dtype: DType, value: i64) -> Literal {
+        match dtype {
+            DType::Bool => Literal::from(value != 0),
+            _ if dtype.is_float() => Literal::from_f32(dtype, value as f32),
+            _ => Literal::from_bits(dtype, value as u32),
+        }
     }
 
     /// `value` as `dtype`, rounded and saturated as a cast from f64 through f32 would; bool is `value != 0`.
     pub fn from_f64(dtype: DType, value: f64) -> Literal {
         match dtype {
-            DType::F32 => Literal::from(value as f32),
-            DType::Bf16 => Literal::from(bf16::from_f32(value as f32)),
-            DType::I32 => Literal::from(value as i32),
             DType::Bool => Literal::from(value != 0.0),
+            _ if dtype.is_integer() => {
+                let (low, high) = dtype.range();
+                Literal::from_int(dtype, (value as i64).clamp(low, high))
+            }
+            _ => Literal::from_f32(dtype, value as f32),
         }
     }
 
@@ -37,35 +59,48 @@ impl Literal {
     pub fn parse(dtype: DType, text: &str) -> Option<Literal> {
         let digits = text.strip_prefix('-').unwrap_or(text);
         let decimal = digits.starts_with(|c: char| c.is_ascii_digit());
-        match dtype {
-            DType::Bool => text.parse().ok().map(|v: bool| Literal::from(v)),
-            DType::I32 => text.parse().ok().filter(|_| decimal).map(|v: i32| Literal::from(v)),
-            DType::F32 | DType::Bf16 => {
-                if let Some(hex) = text.strip_prefix("0x") {
-                    let bits = u32::from_str_radix(hex, 16).ok().filter(|_| !hex.starts_with('+'))?;
-                    return Some(Literal::from_bits(dtype, bits)).filter(|l| l.bits == bits);
-                }
-                match text {
-                    "nan" => Some(Literal::poison(dtype)),
-                    "inf" => Some(Literal::from_f64(dtype, f64::INFINITY)),
-                    "-inf" => Some(Literal::from_f64(dtype, f64::NEG_INFINITY)),
-                    _ => {
-                        let value: f32 = text.parse().ok().filter(|_| decimal)?;
-                        Some(Literal::from_f64(dtype, f64::from(value))).filter(|l| l.as_f32().is_some_and(f32::is_finite))
-                    }
-                }
-            }
+        if dtype == DType::Bool {
+            return text.parse().ok().map(|v: bool| Literal::from(v));
         }
+        if dtype.is_integer() {
+            let (low, high) = dtype.range();
+            let value: i64 = text.parse().ok().filter(|_| decimal)?;
+            return (low..=high).contains(&value).then(|| Literal::from_int(dtype, value));
+        }
+        if let Some(hex) = text.strip_prefix("0x") {
+            let bits = u32::from_str_radix(hex, 16).ok().filter(|_| !hex.starts_with('+'))?;
+            return Some(Literal::from_bits(dtype, bits)).filter(|l| l.bits == bits);
+        }
+        let special = match text {
+            "nan" => Some(f32::NAN),
+            "inf" => Some(f32::INFINITY),
+            "-inf" => Some(f32::NEG_INFINITY),
+            _ => None,
+        };
+        if let Some(special) = special {
+            let literal = if special.is_nan() { Literal::poison(dtype) } else { Literal::from_f32(dtype, special) };
+            return Some(literal).filter(|l| l.as_f32().is_some_and(|v| v.is_nan() == special.is_nan() && !v.is_finite()));
+        }
+        let value: f32 = text.parse().ok().filter(|_| decimal)?;
+        let literal = Literal::from_f32(dtype, value);
+        // Too large for the format: infinity, NaN, or cut to the largest number.
+        let fits = literal.as_f32().is_some_and(|v| v.is_finite() && (v - value).abs() <= value.abs());
+        Some(literal).filter(|_| fits)
     }
 
-    /// What memory outside an array, and memory never written, reads as: NaN, `i32::MIN`, true.
+    /// What memory outside an array, and memory never written, reads as: NaN (-6 of `f4e2m1fn`, which has none), the
+    /// smallest signed and the largest unsigned integer, true.
     pub const fn poison(dtype: DType) -> Literal {
-        match dtype {
-            DType::F32 => Literal::from_bits(dtype, 0x7fc0_0000),
-            DType::Bf16 => Literal::from_bits(dtype, 0x7fc0),
-            DType::I32 => Literal::from_bits(dtype, i32::MIN as u32),
-            DType::Bool => Literal::from_bits(dtype, 1),
-        }
+        let bits = match Format::of(dtype) {
+            Some(format) => format.nan(),
+            None => match dtype {
+                DType::F32 => 0x7fc0_0000,
+                DType::Bool => 1,
+                _ if dtype.is_signed() => 1 << (dtype.bits() - 1),
+                _ => dtype.mask(),
+            },
+        };
+        Literal { dtype, bits }
     }
 
     /// The element type.
@@ -78,12 +113,20 @@ impl Literal {
         self.bits
     }
 
-    /// The value of an f32 or, widened, a bf16.
+    /// The bits as they lie in memory: a signed integer narrower than its bytes is sign-extended.
+    pub const fn memory(self) -> u32 {
+        match self.as_int() {
+            Some(value) => value as u32,
+            None => self.bits,
+        }
+    }
+
+    /// The value of a float, widened.
     pub fn as_f32(self) -> Option<f32> {
-        match self.dtype {
-            DType::F32 => Some(f32::from_bits(self.bits)),
-            DType::Bf16 => Some(f32::from_bits(self.bits << 16)),
-            _ => None,
+        match Format::of(self.dtype) {
+            Some(format) => Some(format.decode(self.bits)),
+            None if self.dtype == DType::F32 => Some(f32::from_bits(self.bits)),
+            None => None,
         }
     }
 
@@ -91,6 +134,16 @@ impl Literal {
     pub const fn as_i32(self) -> Option<i32> {
         match self.dtype {
             DType::I32 => Some(self.bits as i32),
+            _ => None,
+        }
+    }
+
+    /// The value of any integer.
+    pub const fn as_int(self) -> Option<i64> {
+        let unused = 32 - self.dtype.bits();
+        match self.dtype {
+            _ if self.dtype.is_signed() => Some((((self.bits << unused) as i32) >> unused) as i64),
+            _ if self.dtype.is_unsigned() => Some(self.bits as i64),
             _ => None,
         }
     }
@@ -104,43 +157,56 @@ impl Literal {
     }
 }
 
-impl From<f32> for Literal {
-    fn from(v: f32) -> Literal {
-        Literal::from_bits(DType::F32, v.to_bits())
+impl DType {
+    /// The smallest and the largest integer of the type; of a type that is no integer, (0, 1).
+    pub const fn range(self) -> (i64, i64) {
+        match self {
+            _ if self.is_signed() => (-1 << (self.bits() - 1), (1 << (self.bits() - 1)) - 1),
+            _ if self.is_unsigned() => (0, self.mask() as i64),
+            _ => (0, 1),
+        }
     }
 }
-impl From<bf16> for Literal {
-    fn from(v: bf16) -> Literal {
-        Literal::from_bits(DType::Bf16, u32::from(v.to_bits()))
-    }
+
+macro_rules! from {
+    ($($ty:ty => $dtype:ident, |$v:ident| $bits:expr;)+) => { $(
+        impl From<$ty> for Literal {
+            fn from($v: $ty) -> Literal {
+                Literal::from_bits(DType::$dtype, $bits)
+            }
+        }
+    )+ };
 }
-impl From<i32> for Literal {
-    fn from(v: i32) -> Literal {
-        Literal::from_bits(DType::I32, v as u32)
-    }
-}
-impl From<bool> for Literal {
-    fn from(v: bool) -> Literal {
-        Literal::from_bits(DType::Bool, u32::from(v))
-    }
+
+from! {
+    f32 => F32, |v| v.to_bits();
+    bf16 => Bf16, |v| u32::from(v.to_bits());
+    f16 => F16, |v| u32::from(v.to_bits());
+    F8E4M3 => F8E4M3Fn, |v| u32::from(v.to_bits());
+    F8E5M2 => F8E5M2, |v| u32::from(v.to_bits());
+    F8E4M3B11 => F8E4M3B11Fnuz, |v| u32::from(v.to_bits());
+    F4E2M1 => F4E2M1Fn, |v| u32::from(v.to_bits());
+    i32 => I32, |v| v as u32;
+    i16 => I16, |v| v as u32;
+    i8 => I8, |v| v as u32;
+    I4 => I4, |v| v.get() as u32;
+    I2 => I2, |v| v.get() as u32;
+    u32 => U32, |v| v;
+    u16 => U16, |v| u32::from(v);
+    u8 => U8, |v| u32::from(v);
+    U4 => U4, |v| u32::from(v.get());
+    bool => Bool, |v| u32::from(v);
 }
 
 /// `1.5`, `-0.0`, `inf`, `-inf`, `nan` (any other NaN as `0x7fc00001`), `7`, `true`.
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.dtype {
-            DType::F32 | DType::Bf16 => {
-                let v = f32::from_bits(if self.dtype == DType::Bf16 { self.bits << 16 } else { self.bits });
-                if !v.is_nan() {
-                    write!(f, "{v:?}")
-                } else if *self == Literal::poison(self.dtype) {
-                    f.write_str("nan")
-                } else {
-                    write!(f, "{:#x}", self.bits)
-                }
-            }
-            DType::I32 => write!(f, "{}", self.bits as i32),
-            DType::Bool => write!(f, "{}", self.bits != 0),
+        match (self.as_f32(), self.as_int()) {
+            (Some(v), _) if !v.is_nan() => write!(f, "{v:?}"),
+            (Some(_), _) if *self == Literal::poison(self.dtype) => f.write_str("nan"),
+            (Some(_), _) => write!(f, "{:#x}", self.bits),
+            (None, Some(v)) => write!(f, "{v}"),
+            (None, None) => write!(f, "{}", self.bits != 0),
         }
     }
 }

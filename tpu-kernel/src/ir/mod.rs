@@ -19,11 +19,11 @@ mod types;
 
 pub use builder::Builder;
 pub use fault::{Fault, Rule};
-pub use infer::{MAX_VALUE_BYTES, infer, tile};
+pub use infer::{MAX_VALUE_BYTES, dot_accumulator, infer, tile};
 pub use kernel::{BlockDim, GridDim, Kernel, MAX_DEPTH, Param, ParamKind, Semantics, Window};
 pub use literal::Literal;
 pub use loc::Loc;
-pub use op::{BinaryOp, CompareOp, Op, OpKind, Precision, ReduceOp, Region, UnaryOp, Value};
+pub use op::{BinaryOp, CompareOp, DotDims, Op, OpKind, Precision, ReduceOp, Region, RotateStride, ScanOp, UnaryOp, Value};
 pub use size::{SizeExpr, SizeFault, SizeId};
 pub use text::{ParseError, parse, parse_named};
 pub use types::{DType, MAX_RANK, Shape, Space, Type};

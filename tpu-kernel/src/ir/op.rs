@@ -59,12 +59,63 @@ pub enum OpKind {
     Select,
     /// Conversion to another element type.
     Cast(DType),
+    /// The same bits as another element type (neither is bool). Between widths, rows fold along the second to last
+    /// dimension, low bits first: row r of f32 is rows 2r (low halves) and 2r + 1 of bf16.
+    Bitcast(DType),
+    /// `stochastic_round x, bits`: f32 to one of the two neighbours in that float type: the one farther from zero where
+    /// `bits` / 2^32 is below the distance from the nearer one. NaN, infinities and exact values stay.
+    StochasticRound(DType),
     /// A scalar, or a tile with dimensions of 1, repeated to this shape of the same rank.
     Broadcast(Shape),
     /// The same elements in row-major order under another shape.
     Reshape(Shape),
     /// Result dimension `d` is operand dimension `perm[d]`.
     Transpose(Vec<usize>),
+    /// The elements `starts + i · strides` for i below `shape`, dimension by dimension.
+    Slice {
+        /// The first element.
+        starts: Vec<usize>,
+        /// The shape of the result.
+        shape: Shape,
+        /// The distance between elements, at least 1.
+        strides: Vec<usize>,
+    },
+    /// Tiles of one element type one after the other along a dimension.
+    Concat {
+        /// The dimension.
+        axis: usize,
+    },
+    /// `rotate tile, amount`: element i comes to (i + amount) mod n, for any i32 amount.
+    Rotate {
+        /// The dimension that rotates.
+        axis: usize,
+        /// Along another dimension, row r rotates by r · stride more.
+        stride: Option<RotateStride>,
+    },
+    /// `gather tile, indices`: element i along the axis of the result is element `indices[i]` of the tile, of i32 indices of
+    /// the tile's shape but along the axis. From -n to n - 1, negative ones from the end; outside: an error, R007.
+    Gather {
+        /// The dimension that is indexed.
+        axis: usize,
+    },
+    /// Running reduction, each element with all before it; the shape stays.
+    Scan {
+        /// The combining operation.
+        op: ScanOp,
+        /// The dimension.
+        axis: usize,
+        /// From the last element to the first.
+        reverse: bool,
+    },
+    /// `sort keys, payloads…`: all operands in the order of the keys, ties in their order. NaN is greater than all numbers.
+    Sort {
+        /// The dimension that is sorted.
+        axis: usize,
+        /// The greatest first.
+        descending: bool,
+    },
+    /// One element as a scalar.
+    Extract(Vec<usize>),
     /// Reduction over one dimension, which stays with size 1.
     Reduce {
         /// The combining operation.
@@ -72,12 +123,10 @@ pub enum OpKind {
         /// The reduced dimension.
         axis: usize,
     },
-    /// Matrix product of two rank-2 tiles of one element type, accumulated in f32 (i32 for i32).
+    /// Product of two tiles: sums over one dimension of each, beside batch dimensions; accumulated in f32 (of integers, i32).
     Dot {
-        /// Contract dimension 0 of the left operand instead of 1.
-        lhs_transposed: bool,
-        /// Contract dimension 1 of the right operand instead of 0.
-        rhs_transposed: bool,
+        /// Which dimensions are contracted, and which go side by side.
+        dims: DotDims,
         /// How f32 operands enter the multiplier.
         precision: Precision,
     },
@@ -91,6 +140,14 @@ pub enum OpKind {
     NumPrograms(usize),
     /// The value of a named array size, i32.
     Size(SizeId),
+    /// `prng_seed a` or `prng_seed a, b`: seeds the generator of the running core with u32 scalars.
+    PrngSeed,
+    /// The next random bits, a u32 tile of that shape.
+    PrngBits(Shape),
+    /// Writes the text, with each `{}` replaced by an operand, to the log of the launch, with the grid step.
+    Print(String),
+    /// `check c`: ends the launch with error R008 and this message where the bool scalar is false.
+    Check(String),
     /// `if c`: two regions without arguments; results are what the taken one yields.
     If,
     /// `for lo, hi, step, init…`: the region takes the index and the carried values, and yields the next ones.
@@ -100,48 +157,176 @@ pub enum OpKind {
     While,
 }
 
-/// Elementwise operations of one operand.
+/// The stride of [`OpKind::Rotate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RotateStride {
+    /// How much more each row rotates than the one before.
+    pub by: i32,
+    /// The dimension that counts rows.
+    pub axis: usize,
+}
+
+/// The dimensions of [`OpKind::Dot`]. Each operand has the batch dimensions, the contracted one, and at most one more.
+/// The result has the batch dimensions in their order, then what is left of the left operand, then of the right.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DotDims {
+    /// The dimension of the left and of the right operand that is summed over.
+    pub contract: (usize, usize),
+    /// Dimensions of the left and the right operand that go side by side, at most two pairs.
+    pub batch: Vec<(usize, usize)>,
+}
+
+impl DotDims {
+    /// The product of two matrices, either of them transposed.
+    pub fn matrices(lhs_transposed: bool, rhs_transposed: bool) -> DotDims {
+        DotDims { contract: (usize::from(!lhs_transposed), usize::from(rhs_transposed)), batch: vec![] }
+    }
+
+    /// Whether a product of two matrices takes the left one, the right one transposed; `None` of another product.
+    pub fn transposed(&self, lhs: Shape, rhs: Shape) -> Option<(bool, bool)> {
+        let matrices = self.batch.is_empty() && lhs.rank() == 2 && rhs.rank() == 2;
+        matrices.then_some((self.contract.0 == 0, self.contract.1 == 1))
+    }
+
+    /// The one dimension of the left operand that is neither contracted nor batch.
+    pub fn lhs_free(&self, rank: usize) -> Option<usize> {
+        (0..rank).find(|&d| d != self.contract.0 && !self.batch.iter().any(|&(l, _)| l == d))
+    }
+
+    /// The same of the right operand.
+    pub fn rhs_free(&self, rank: usize) -> Option<usize> {
+        (0..rank).find(|&d| d != self.contract.1 && !self.batch.iter().any(|&(_, r)| r == d))
+    }
+}
+
+/// Elementwise operations of one operand. Of a float narrower than f32, that of the widened value, rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum UnaryOp {
-    /// Negation; of a float, the sign bit flips.
+    /// Negation; of a float, the sign bit flips; integers wrap.
     Neg,
-    /// Absolute value; of a float, the sign bit is cleared; of `i32::MIN`, itself.
+    /// Absolute value; of a float, the sign bit is cleared; of the smallest signed integer, itself.
     Abs,
-    /// Logical not of a bool, bitwise not of an i32.
+    /// Logical not of a bool, bitwise not of an integer.
     Not,
+    /// -1, 0 or 1; of a float, NaN and the zeros stay.
+    Sign,
     /// e to the power x.
     Exp,
+    /// 2 to the power x.
+    Exp2,
+    /// e to the power x, minus 1, without cancellation.
+    Expm1,
+    /// Natural logarithm.
+    Log,
+    /// Logarithm to base 2.
+    Log2,
+    /// Natural logarithm of 1 + x, without cancellation.
+    Log1p,
     /// Square root, correctly rounded; of a negative number NaN.
     Sqrt,
     /// One over the square root.
     Rsqrt,
+    /// Cube root.
+    Cbrt,
+    /// One over x, correctly rounded.
+    Recip,
+    /// One over x as the chip approximates it: x rounded to bf16, and the quotient rounded to bf16.
+    RecipApprox,
+    /// Sine.
+    Sin,
+    /// Cosine.
+    Cos,
+    /// Tangent.
+    Tan,
+    /// Inverse sine.
+    Asin,
+    /// Inverse cosine.
+    Acos,
+    /// Inverse tangent.
+    Atan,
+    /// Hyperbolic sine.
+    Sinh,
+    /// Hyperbolic cosine.
+    Cosh,
     /// Hyperbolic tangent.
     Tanh,
+    /// Inverse hyperbolic sine.
+    Asinh,
+    /// Inverse hyperbolic cosine.
+    Acosh,
+    /// Inverse hyperbolic tangent.
+    Atanh,
+    /// Error function.
+    Erf,
+    /// One minus the error function.
+    Erfc,
+    /// Inverse of the error function.
+    ErfInv,
+    /// 1 / (1 + e to the power -x).
+    Logistic,
+    /// Down to an integer.
+    Floor,
+    /// Up to an integer.
+    Ceil,
+    /// To the nearest integer, ties to even.
+    RoundEven,
+    /// To the nearest integer, ties away from zero.
+    Round,
+    /// Toward zero to an integer.
+    Trunc,
+    /// Whether it is NaN; a bool.
+    IsNan,
+    /// Whether it is neither NaN nor infinite; a bool.
+    IsFinite,
+    /// How many bits are set.
+    Popcount,
+    /// How many bits are clear above the highest set one.
+    Clz,
 }
 
 /// Elementwise operations of two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BinaryOp {
-    /// Sum; i32 wraps.
+    /// Sum; integers wrap.
     Add,
-    /// Difference; i32 wraps.
+    /// Difference; integers wrap.
     Sub,
-    /// Product; i32 wraps.
+    /// Product; integers wrap.
     Mul,
-    /// Quotient; i32 truncates, x / 0 = -1, MIN / -1 = MIN.
+    /// Quotient; integers truncate. Signed: x / 0 = -1, MIN / -1 = MIN; unsigned: x / 0 = MAX.
     Div,
-    /// Remainder with the sign of the dividend; i32: x % 0 = x, MIN % -1 = 0; float: as C's fmod.
+    /// Remainder with the sign of the dividend; integers: x % 0 = x, MIN % -1 = 0; float: as C's fmod.
     Rem,
+    /// Quotient of integers, rounded down; by 0 as `Div`.
+    FloorDiv,
+    /// Remainder with the sign of the divisor; by the integer 0, x.
+    FloorMod,
     /// The smaller; NaN wins, -0 is below +0.
     Min,
     /// The larger; NaN wins, -0 is below +0.
     Max,
-    /// Logical and (bool), bitwise and (i32).
+    /// Logical and (bool), bitwise and (integers).
     And,
-    /// Logical or (bool), bitwise or (i32).
+    /// Logical or (bool), bitwise or (integers).
     Or,
     /// Exclusive or.
     Xor,
+    /// The left to the power of the right.
+    Pow,
+    /// The angle of the point (right, left).
+    Atan2,
+    /// The root of the sum of squares, without overflow between.
+    Hypot,
+    /// The left with the sign of the right.
+    Copysign,
+    /// The neighbour of the left, in its own format, toward the right.
+    NextAfter,
+    /// Shift to the left; by the width or more, 0.
+    Shl,
+    /// Shift to the right; of signed integers copies the sign. By the width or more: all sign, or 0.
+    Shr,
+    /// Shift to the right that fills with 0.
+    ShrLogical,
 }
 
 /// Comparisons. With NaN all are false but `Ne`. Of bool: `Eq` and `Ne` only.
@@ -161,18 +346,41 @@ pub enum CompareOp {
     Ge,
 }
 
-/// Reductions of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Reductions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReduceOp {
-    /// Sum, in the order that `docs/semantics.md` states; i32 wraps; bf16 accumulates in f32 and rounds once.
+    /// Sum, in the order that `docs/semantics.md` states; integers wrap; narrow floats accumulate in f32 and round once.
     Sum,
+    /// Product, in the same order.
+    Prod,
     /// Largest; NaN wins.
     Max,
     /// Smallest; NaN wins.
     Min,
+    /// Whether one is true.
+    Any,
+    /// Whether each is true.
+    All,
+    /// The first index of the largest; the first NaN wins; i32.
+    ArgMax,
+    /// The first index of the smallest; the first NaN wins; i32.
+    ArgMin,
 }
 
-/// How f32 operands of [`OpKind::Dot`] enter the multiplier. bf16 and i32 operands are exact in all three.
+/// Running reductions, in the order of the elements; narrow floats accumulate in f32, each result is rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ScanOp {
+    /// Sum; integers wrap.
+    Sum,
+    /// Product; integers wrap.
+    Prod,
+    /// Largest so far; NaN wins.
+    Max,
+    /// Smallest so far; NaN wins.
+    Min,
+}
+
+/// How f32 operands of [`OpKind::Dot`] enter the multiplier. All others are exact in all three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Precision {
     /// One pass: operands rounded to bf16, products accumulated in f32. What a TPU does unless told otherwise.
@@ -209,21 +417,48 @@ macro_rules! names {
     };
 }
 
-names!(UnaryOp { Neg = "neg", Abs = "abs", Not = "not", Exp = "exp", Sqrt = "sqrt", Rsqrt = "rsqrt", Tanh = "tanh" });
+names!(UnaryOp {
+    Neg = "neg", Abs = "abs", Not = "not", Sign = "sign", Exp = "exp", Exp2 = "exp2", Expm1 = "expm1", Log = "log", Log2 = "log2",
+    Log1p = "log1p", Sqrt = "sqrt", Rsqrt = "rsqrt", Cbrt = "cbrt", Recip = "recip", RecipApprox = "recip_approx", Sin = "sin",
+    Cos = "cos", Tan = "tan", Asin = "asin", Acos = "acos", Atan = "atan", Sinh = "sinh", Cosh = "cosh", Tanh = "tanh",
+    Asinh = "asinh", Acosh = "acosh", Atanh = "atanh", Erf = "erf", Erfc = "erfc", ErfInv = "erf_inv", Logistic = "logistic",
+    Floor = "floor", Ceil = "ceil", RoundEven = "round_even", Round = "round", Trunc = "trunc", IsNan = "is_nan",
+    IsFinite = "is_finite", Popcount = "popcount", Clz = "clz",
+});
 names!(BinaryOp {
-    Add = "add", Sub = "sub", Mul = "mul", Div = "div", Rem = "rem", Min = "min", Max = "max", And = "and", Or = "or", Xor = "xor",
+    Add = "add", Sub = "sub", Mul = "mul", Div = "div", Rem = "rem", FloorDiv = "floor_div", FloorMod = "floor_mod", Min = "min",
+    Max = "max", And = "and", Or = "or", Xor = "xor", Pow = "pow", Atan2 = "atan2", Hypot = "hypot", Copysign = "copysign",
+    NextAfter = "next_after", Shl = "shl", Shr = "shr", ShrLogical = "shr_logical",
 });
 names!(CompareOp { Eq = "eq", Ne = "ne", Lt = "lt", Le = "le", Gt = "gt", Ge = "ge" });
-names!(ReduceOp { Sum = "sum", Max = "max", Min = "min" });
+names!(ReduceOp {
+    Sum = "sum", Prod = "prod", Max = "max", Min = "min", Any = "any", All = "all", ArgMax = "argmax", ArgMin = "argmin",
+});
+names!(ScanOp { Sum = "sum", Prod = "prod", Max = "max", Min = "min" });
 names!(Precision { Default = "default", High = "high", Highest = "highest" });
 
 impl UnaryOp {
     /// Whether the operation takes elements of that type.
     pub const fn takes(self, dtype: DType) -> bool {
         match self {
-            UnaryOp::Neg | UnaryOp::Abs => dtype.is_number(),
+            UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign => dtype.is_number(),
             UnaryOp::Not => !dtype.is_float(),
-            UnaryOp::Exp | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Tanh => dtype.is_float(),
+            UnaryOp::Popcount | UnaryOp::Clz => dtype.is_integer(),
+            UnaryOp::Exp | UnaryOp::Exp2 | UnaryOp::Expm1 | UnaryOp::Log | UnaryOp::Log2 | UnaryOp::Log1p => dtype.is_float(),
+            UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Cbrt | UnaryOp::Recip | UnaryOp::RecipApprox => dtype.is_float(),
+            UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan | UnaryOp::Asin | UnaryOp::Acos | UnaryOp::Atan => dtype.is_float(),
+            UnaryOp::Sinh | UnaryOp::Cosh | UnaryOp::Tanh | UnaryOp::Asinh | UnaryOp::Acosh | UnaryOp::Atanh => dtype.is_float(),
+            UnaryOp::Erf | UnaryOp::Erfc | UnaryOp::ErfInv | UnaryOp::Logistic => dtype.is_float(),
+            UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::RoundEven | UnaryOp::Round | UnaryOp::Trunc => dtype.is_float(),
+            UnaryOp::IsNan | UnaryOp::IsFinite => dtype.is_float(),
+        }
+    }
+
+    /// The element type of the result.
+    pub const fn result(self, dtype: DType) -> DType {
+        match self {
+            UnaryOp::IsNan | UnaryOp::IsFinite => DType::Bool,
+            _ => dtype,
         }
     }
 }
@@ -232,10 +467,31 @@ impl BinaryOp {
     /// Whether the operation takes elements of that type.
     pub const fn takes(self, dtype: DType) -> bool {
         match self {
-            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem | BinaryOp::Min | BinaryOp::Max => {
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => dtype.is_number(),
+            BinaryOp::FloorMod | BinaryOp::Min | BinaryOp::Max => dtype.is_number(),
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => !dtype.is_float(),
+            BinaryOp::FloorDiv | BinaryOp::Shl | BinaryOp::Shr | BinaryOp::ShrLogical => dtype.is_integer(),
+            BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot | BinaryOp::Copysign | BinaryOp::NextAfter => dtype.is_float(),
+        }
+    }
+}
+
+impl ReduceOp {
+    /// Whether the reduction takes elements of that type.
+    pub const fn takes(self, dtype: DType) -> bool {
+        match self {
+            ReduceOp::Any | ReduceOp::All => matches!(dtype, DType::Bool),
+            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min | ReduceOp::ArgMax | ReduceOp::ArgMin => {
                 dtype.is_number()
             }
-            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => !dtype.is_float(),
+        }
+    }
+
+    /// The element type of the result.
+    pub const fn result(self, dtype: DType) -> DType {
+        match self {
+            ReduceOp::ArgMax | ReduceOp::ArgMin => DType::I32,
+            _ => dtype,
         }
     }
 }
@@ -258,9 +514,18 @@ impl OpKind {
             OpKind::Compare(op) => op.name(),
             OpKind::Select => "select",
             OpKind::Cast(_) => "cast",
+            OpKind::Bitcast(_) => "bitcast",
+            OpKind::StochasticRound(_) => "stochastic_round",
             OpKind::Broadcast(_) => "broadcast",
             OpKind::Reshape(_) => "reshape",
             OpKind::Transpose(_) => "transpose",
+            OpKind::Slice { .. } => "slice",
+            OpKind::Concat { .. } => "concat",
+            OpKind::Rotate { .. } => "rotate",
+            OpKind::Gather { .. } => "gather",
+            OpKind::Scan { .. } => "scan",
+            OpKind::Sort { .. } => "sort",
+            OpKind::Extract(_) => "extract",
             OpKind::Reduce { .. } => "reduce",
             OpKind::Dot { .. } => "dot",
             OpKind::Load(_) => "load",
@@ -268,14 +533,31 @@ impl OpKind {
             OpKind::ProgramId(_) => "program_id",
             OpKind::NumPrograms(_) => "num_programs",
             OpKind::Size(_) => "size",
+            OpKind::PrngSeed => "prng_seed",
+            OpKind::PrngBits(_) => "prng_bits",
+            OpKind::Print(_) => "print",
+            OpKind::Check(_) => "check",
             OpKind::If => "if",
             OpKind::For => "for",
             OpKind::While => "while",
         }
     }
 
-    /// Whether the operation neither reads nor writes memory nor holds regions: it may be moved, merged and dropped.
+    /// Whether the operation neither touches memory or the state of the launch, nor fails, nor holds regions: it may be
+    /// moved, merged and dropped.
     pub const fn is_pure(&self) -> bool {
-        !matches!(self, OpKind::Load(_) | OpKind::Store | OpKind::If | OpKind::For | OpKind::While)
+        !matches!(
+            self,
+            OpKind::Load(_)
+                | OpKind::Store
+                | OpKind::Gather { .. }
+                | OpKind::PrngSeed
+                | OpKind::PrngBits(_)
+                | OpKind::Print(_)
+                | OpKind::Check(_)
+                | OpKind::If
+                | OpKind::For
+                | OpKind::While
+        )
     }
 }

@@ -7,34 +7,115 @@
 use std::fmt;
 
 /// The element types of tiles and scalars.
+///
+/// In memory an element takes [`bytes`](DType::bytes) whole bytes; the types narrower than a byte lie in its low bits, signed
+/// integers sign-extended, the others zero-extended, and whoever reads ignores the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DType {
     /// IEEE 754 binary32.
     F32,
-    /// bfloat16: the upper half of binary32; arithmetic widens to f32 and rounds to nearest even after each operation.
+    /// bfloat16: the upper half of binary32. Arithmetic of this and the narrower floats widens to f32 and rounds to
+    /// nearest even after each operation.
     Bf16,
-    /// Two's complement, 32 bits; overflow wraps.
+    /// IEEE 754 binary16.
+    F16,
+    /// 8 bits, 4 of exponent, 3 of mantissa; NaN, no infinity (OCP 8-bit floating point).
+    F8E4M3Fn,
+    /// 8 bits, 5 of exponent, 2 of mantissa; NaN and infinity (OCP 8-bit floating point).
+    F8E5M2,
+    /// 8 bits, 4 of exponent with bias 11, 3 of mantissa; one NaN, no infinity, no negative zero.
+    F8E4M3B11Fnuz,
+    /// 4 bits, 2 of exponent, 1 of mantissa; neither NaN nor infinity (OCP microscaling formats).
+    F4E2M1Fn,
+    /// Two's complement, 32 bits; overflow wraps, as of all integers.
     I32,
+    /// Two's complement, 16 bits.
+    I16,
+    /// Two's complement, 8 bits.
+    I8,
+    /// Two's complement, 4 bits.
+    I4,
+    /// Two's complement, 2 bits.
+    I2,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Unsigned, 8 bits.
+    U8,
+    /// Unsigned, 4 bits.
+    U4,
     /// A truth value: one byte (0 or 1) in memory, a mask in registers.
     Bool,
 }
 
 impl DType {
     /// Every element type.
-    pub const ALL: [DType; 4] = [DType::F32, DType::Bf16, DType::I32, DType::Bool];
+    pub const ALL: [DType; 17] = [
+        DType::F32,
+        DType::Bf16,
+        DType::F16,
+        DType::F8E4M3Fn,
+        DType::F8E5M2,
+        DType::F8E4M3B11Fnuz,
+        DType::F4E2M1Fn,
+        DType::I32,
+        DType::I16,
+        DType::I8,
+        DType::I4,
+        DType::I2,
+        DType::U32,
+        DType::U16,
+        DType::U8,
+        DType::U4,
+        DType::Bool,
+    ];
 
-    /// Bytes of one element in memory.
-    pub const fn bytes(self) -> usize {
+    /// Bits of one element on the chip; of a bool, those of the byte that holds it.
+    pub const fn bits(self) -> u32 {
         match self {
-            DType::F32 | DType::I32 => 4,
-            DType::Bf16 => 2,
-            DType::Bool => 1,
+            DType::F32 | DType::I32 | DType::U32 => 32,
+            DType::Bf16 | DType::F16 | DType::I16 | DType::U16 => 16,
+            DType::F8E4M3Fn | DType::F8E5M2 | DType::F8E4M3B11Fnuz | DType::I8 | DType::U8 | DType::Bool => 8,
+            DType::F4E2M1Fn | DType::I4 | DType::U4 => 4,
+            DType::I2 => 2,
         }
     }
 
-    /// f32 or bf16.
+    /// Bytes of one element in memory.
+    pub const fn bytes(self) -> usize {
+        self.bits().div_ceil(8) as usize
+    }
+
+    /// The low [`bits`](DType::bits), set.
+    pub const fn mask(self) -> u32 {
+        u32::MAX >> (32 - self.bits())
+    }
+
+    /// Whether it has a sign, an exponent and a mantissa.
     pub const fn is_float(self) -> bool {
-        matches!(self, DType::F32 | DType::Bf16)
+        match self {
+            DType::F32 | DType::Bf16 | DType::F16 | DType::F8E4M3Fn | DType::F8E5M2 | DType::F8E4M3B11Fnuz | DType::F4E2M1Fn => {
+                true
+            }
+            DType::I32 | DType::I16 | DType::I8 | DType::I4 | DType::I2 => false,
+            DType::U32 | DType::U16 | DType::U8 | DType::U4 | DType::Bool => false,
+        }
+    }
+
+    /// Whether it is an integer, signed or not.
+    pub const fn is_integer(self) -> bool {
+        !self.is_float() && !matches!(self, DType::Bool)
+    }
+
+    /// Whether it is a signed integer.
+    pub const fn is_signed(self) -> bool {
+        matches!(self, DType::I32 | DType::I16 | DType::I8 | DType::I4 | DType::I2)
+    }
+
+    /// Whether it is an unsigned integer.
+    pub const fn is_unsigned(self) -> bool {
+        matches!(self, DType::U32 | DType::U16 | DType::U8 | DType::U4)
     }
 
     /// A float or an integer: anything but bool.
@@ -42,12 +123,25 @@ impl DType {
         !matches!(self, DType::Bool)
     }
 
-    /// The name used in text: `f32`, `bf16`, `i32`, `bool`.
+    /// The name used in text.
     pub const fn name(self) -> &'static str {
         match self {
             DType::F32 => "f32",
             DType::Bf16 => "bf16",
+            DType::F16 => "f16",
+            DType::F8E4M3Fn => "f8e4m3fn",
+            DType::F8E5M2 => "f8e5m2",
+            DType::F8E4M3B11Fnuz => "f8e4m3b11fnuz",
+            DType::F4E2M1Fn => "f4e2m1fn",
             DType::I32 => "i32",
+            DType::I16 => "i16",
+            DType::I8 => "i8",
+            DType::I4 => "i4",
+            DType::I2 => "i2",
+            DType::U32 => "u32",
+            DType::U16 => "u16",
+            DType::U8 => "u8",
+            DType::U4 => "u4",
             DType::Bool => "bool",
         }
     }

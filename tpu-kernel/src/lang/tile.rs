@@ -6,7 +6,7 @@ use super::element::{Element, Float, Number};
 use super::session;
 use super::shape::{AxisOf, BcastShape, HasAxis, Shape};
 use super::value::{Handle, IntoScalar, Join, Operand, Scalar, Tile, constant, float};
-use crate::ir::{BinaryOp, Loc, OpKind, Precision, ReduceOp, UnaryOp};
+use crate::ir::{BinaryOp, DotDims, Loc, OpKind, Precision, ReduceOp, UnaryOp};
 
 macro_rules! unary_methods {
     ($class:ident: $($(#[$doc:meta])* $method:ident $op:ident),+ $(,)?) => {
@@ -231,7 +231,7 @@ pub fn dot_with<T: Number, M: Dim, K: Dim, N: Dim>(
     a: Tile<T, (M, K)>,
     b: Tile<T, (K, N)>,
 ) -> Tile<T::Acc, (M, N)> {
-    let kind = OpKind::Dot { lhs_transposed: false, rhs_transposed: false, precision };
+    let kind = OpKind::Dot { dims: DotDims::matrices(false, false), precision };
     Tile::wrap(session::emit(kind, &[a.raw(), b.raw()], Loc::caller()))
 }
 

@@ -7,7 +7,7 @@
 //! grid of at most [`STEPS`] steps. Only in larger grids can a step outside stay unseen until it runs.
 
 use super::exact::Evaluator;
-use crate::ir::{BinaryOp, CompareOp, DType, Kernel, Literal, OpKind, Region, SizeId, UnaryOp, Value};
+use crate::ir::{BinaryOp, CompareOp, DType, Kernel, Literal, OpKind, Region, SizeId, UnaryOp, Value, eval};
 use std::collections::HashMap;
 
 const I32: Range = Range { lo: i32::MIN as i64, hi: i32::MAX as i64 };
@@ -248,7 +248,7 @@ pub(super) fn evaluate(
         (OpKind::Size(SizeId(id)), _) => {
             numbers.sizes.get(*id as usize).map_or(Abstract::Within(I32), |&n| Abstract::constant(i64::from(n)))
         }
-        (OpKind::Unary(op), [x]) => unary(*op, x, dtype, steps),
+        (OpKind::Unary(op), [x]) if matches!(dtype, Some(DType::I32 | DType::Bool)) => unary(*op, x, dtype, steps),
         (OpKind::Binary(op), [a, b]) if dtype == Some(DType::Bool) => logic(*op, a.truth(), b.truth()),
         (OpKind::Binary(op), [a, b]) if dtype == Some(DType::I32) => binary(*op, a, b, steps),
         (OpKind::Compare(op), [a, b]) => compare(*op, a, b),
@@ -274,8 +274,9 @@ pub(super) fn evaluate(
     match (dtype, value) {
         (Some(DType::I32), Abstract::Unknown | Abstract::Truth(..)) => Abstract::Within(I32),
         (Some(DType::Bool), Abstract::Unknown | Abstract::Linear { .. } | Abstract::Within(_)) => Abstract::Truth(true, true),
-        (Some(DType::F32 | DType::Bf16) | None, _) => Abstract::Unknown,
-        (_, value) => value,
+        (Some(DType::I32 | DType::Bool), value) => value,
+        // Of other types nothing is known.
+        _ => Abstract::Unknown,
     }
 }
 
@@ -302,7 +303,10 @@ fn unary(op: UnaryOp, x: &Abstract, dtype: Option<DType>, steps: &[Range]) -> Ab
         UnaryOp::Abs if x.range().lo >= 0 => x.clone(),
         UnaryOp::Abs if x.range().hi <= 0 => minus(0),
         UnaryOp::Abs => Abstract::wrapped(Range { lo: 0, hi: x.range().hi.max(-x.range().lo) }),
-        UnaryOp::Exp | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Tanh => Abstract::Unknown,
+        UnaryOp::Sign => Abstract::Within(Range { lo: -1, hi: 1 }),
+        UnaryOp::Popcount | UnaryOp::Clz => Abstract::Within(Range { lo: 0, hi: 32 }),
+        // Functions of floats.
+        _ => Abstract::Unknown,
     }
 }
 
@@ -317,7 +321,7 @@ fn logic(op: BinaryOp, (a0, a1): (bool, bool), (b0, b1): (bool, bool)) -> Abstra
 fn binary(op: BinaryOp, a: &Abstract, b: &Abstract, steps: &[Range]) -> Abstract {
     let (x, y) = (a.range(), b.range());
     if let (Some(x), Some(y)) = (x.single(), y.single()) {
-        return Abstract::constant(i64::from(exact(op, x as i32, y as i32)));
+        return exact(op, x as i32, y as i32).map_or(Abstract::Unknown, |v| Abstract::constant(i64::from(v)));
     }
     if let (Abstract::Linear { base: p, coef: u, .. }, Abstract::Linear { base: q, coef: v, .. }) = (a, b) {
         match op {
@@ -347,7 +351,10 @@ fn binary(op: BinaryOp, a: &Abstract, b: &Abstract, steps: &[Range]) -> Abstract
             let bits = 64 - x.hi.max(y.hi).leading_zeros();
             Abstract::wrapped(Range { lo: 0, hi: (1 << bits) - 1 })
         }
-        BinaryOp::Div | BinaryOp::Rem | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => Abstract::Within(I32),
+        BinaryOp::FloorDiv if y.lo > 0 || y.hi < 0 => Abstract::wrapped(x.corners(y, |p, q| (p as f64 / q as f64).floor() as i64)),
+        BinaryOp::FloorMod if y.lo > 0 => Abstract::Within(Range { lo: 0, hi: y.hi - 1 }),
+        // The other integer operations; those of floats are no indices.
+        _ => Abstract::Within(I32),
     }
 }
 
@@ -371,22 +378,9 @@ fn remainder(x: Range, y: Range) -> Abstract {
     Abstract::wrapped(Range { lo: x.lo.max(-most).min(0), hi: x.hi.min(most).max(0) })
 }
 
-/// One i32 operation, as `docs/semantics.md` has it.
-fn exact(op: BinaryOp, a: i32, b: i32) -> i32 {
-    match op {
-        BinaryOp::Add => a.wrapping_add(b),
-        BinaryOp::Sub => a.wrapping_sub(b),
-        BinaryOp::Mul => a.wrapping_mul(b),
-        BinaryOp::Div if b == 0 => -1,
-        BinaryOp::Div => a.wrapping_div(b),
-        BinaryOp::Rem if b == 0 => a,
-        BinaryOp::Rem => a.wrapping_rem(b),
-        BinaryOp::Min => a.min(b),
-        BinaryOp::Max => a.max(b),
-        BinaryOp::And => a & b,
-        BinaryOp::Or => a | b,
-        BinaryOp::Xor => a ^ b,
-    }
+/// One i32 operation, as `docs/semantics.md` has it; `None` of an operation on floats.
+fn exact(op: BinaryOp, a: i32, b: i32) -> Option<i32> {
+    eval::binary(op, a.into(), b.into())?.as_i32()
 }
 
 fn compare(op: CompareOp, a: &Abstract, b: &Abstract) -> Abstract {

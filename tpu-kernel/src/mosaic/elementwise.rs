@@ -57,6 +57,7 @@ impl Function<'_> {
             UnaryOp::Sqrt => through_f32(self, "math.sqrt"),
             UnaryOp::Rsqrt => through_f32(self, "math.rsqrt"),
             UnaryOp::Tanh => through_f32(self, "math.tanh"),
+            other => unreachable!("`{other}` is refused by `spoken`"),
         }
     }
 
@@ -74,7 +75,8 @@ impl Function<'_> {
                 BinaryOp::Max => "maxsi",
                 BinaryOp::And => "andi",
                 BinaryOp::Or => "ori",
-                BinaryOp::Xor | BinaryOp::Div | BinaryOp::Rem => "xori",
+                BinaryOp::Xor => "xori",
+                other => unreachable!("`{other}` is refused by `spoken`, or divides"),
             };
             let (left, right) = if op == BinaryOp::Add { self.product_last(left, right, result) } else { (left, right) };
             let (a, b) = (self.name(left), self.name(right));
@@ -89,7 +91,8 @@ impl Function<'_> {
             BinaryOp::Div => "divf",
             BinaryOp::Rem => "remf",
             BinaryOp::Max => "maximumf",
-            BinaryOp::Min | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => "minimumf",
+            BinaryOp::Min => "minimumf",
+            other => unreachable!("`{other}` is refused by `spoken`, or takes no floats"),
         };
         if ty.is_tile() && !matches!(op, BinaryOp::Div | BinaryOp::Rem) {
             return self.emit(format!("arith.{mnemonic} {a}, {b} : {}", spelled(ty)));

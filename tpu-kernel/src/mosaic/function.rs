@@ -3,7 +3,7 @@
 //! Rules: every constant is defined once at the top, so that it is visible in every region; other
 //! values are numbered in order. Each line carries the user's place, which libtpu repeats in its errors.
 
-use super::{Unsupported, divisible};
+use super::{Unsupported, divisible, spoken};
 use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Literal, Loc, Op, OpKind, Region, Type, Value};
 use crate::launch::Binding;
@@ -168,6 +168,7 @@ impl<'a> Function<'a> {
     }
 
     fn op(&mut self, op: &Op) -> Result<(), Unsupported> {
+        spoken::check(self.kernel, op)?;
         match &op.kind {
             OpKind::If => return self.branch(op),
             OpKind::For => return self.count(op),
@@ -203,9 +204,9 @@ impl<'a> Function<'a> {
             OpKind::Reshape(shape) => self.reshape(op, *shape)?,
             OpKind::Transpose(perm) => self.transpose(op.operands[0], perm),
             OpKind::Reduce { op: reduce, axis } => self.reduce(*reduce, op.operands[0], *axis),
-            OpKind::Dot { lhs_transposed, rhs_transposed, precision } => {
+            OpKind::Dot { dims, precision } => {
                 self.products.insert(result, 2);
-                self.dot(op, *lhs_transposed, *rhs_transposed, *precision)?
+                self.dot(op, dims.contract.0 == 0, dims.contract.1 == 1, *precision)?
             }
             OpKind::Load(shape) => self.load(op, *shape)?,
             OpKind::ProgramId(axis) => self.grid.get(*axis).cloned().ok_or_else(|| refuse(op, "the grid has no such dimension"))?,
@@ -221,6 +222,7 @@ impl<'a> Function<'a> {
                 return Ok(());
             }
             OpKind::If | OpKind::For | OpKind::While | OpKind::Store => return Ok(()),
+            other => unreachable!("`{}` is refused by `spoken`", other.mnemonic()),
         };
         if self.ty(result) == Type::Scalar(DType::I32) {
             let operands: Vec<u32> = op.operands.iter().map(|&v| self.zeros(v)).collect();
@@ -241,8 +243,8 @@ pub(super) fn element(ty: Type, dtype: DType) -> &'static str {
     match (ty, dtype) {
         (_, DType::F32) | (Type::Scalar(_), DType::Bf16) => "f32",
         (_, DType::Bf16) => "bf16",
-        (_, DType::I32) => "i32",
         (_, DType::Bool) => "i1",
+        (_, other) => stored(other),
     }
 }
 
@@ -260,8 +262,17 @@ pub(super) fn stored(dtype: DType) -> &'static str {
     match dtype {
         DType::F32 => "f32",
         DType::Bf16 => "bf16",
-        DType::I32 => "i32",
-        DType::Bool => "i8",
+        DType::F16 => "f16",
+        DType::F8E4M3Fn => "f8E4M3FN",
+        DType::F8E5M2 => "f8E5M2",
+        DType::F8E4M3B11Fnuz => "f8E4M3B11FNUZ",
+        DType::F4E2M1Fn => "f4E2M1FN",
+        // Integers are signless: what an operation makes of them is its own.
+        DType::I32 | DType::U32 => "i32",
+        DType::I16 | DType::U16 => "i16",
+        DType::I8 | DType::U8 | DType::Bool => "i8",
+        DType::I4 | DType::U4 => "i4",
+        DType::I2 => "i2",
     }
 }
 

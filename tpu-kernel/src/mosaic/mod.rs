@@ -20,6 +20,7 @@ mod main;
 mod memory;
 mod product;
 mod shape;
+mod spoken;
 mod stablehlo;
 
 pub use main::print;

@@ -92,6 +92,7 @@ impl Function<'_> {
             (ReduceOp::Max, false) => ("maxsi", Literal::from(i32::MIN)),
             (ReduceOp::Min, true) => ("minimumf", Literal::from_f64(wide.dtype(), f64::INFINITY)),
             (ReduceOp::Min, false) => ("minsi", Literal::from(i32::MAX)),
+            (other, _) => unreachable!("`{other}` is refused by `spoken`"),
         };
         let left: Vec<usize> = from.shape().dims().iter().enumerate().filter(|&(d, _)| d != axis).map(|(_, &n)| n).collect();
         let reduced = Type::Tile(wide.dtype(), Shape::new(&left));

@@ -3,7 +3,7 @@
 //! Rules: a rewrite gives the same bits for every operand (NaN payloads aside, which are not
 //! promised); it makes one operation out of one operation, or names a value that is there already.
 
-use crate::ir::{BinaryOp, CompareOp, DType, Literal, OpKind, Shape, Type, UnaryOp, Value, eval};
+use crate::ir::{BinaryOp, CompareOp, DType, DotDims, Literal, OpKind, ReduceOp, Shape, Type, UnaryOp, Value, eval};
 
 /// What an operation becomes.
 pub(super) enum Rewrite {
@@ -68,18 +68,22 @@ fn constant(kind: &OpKind, operands: &[Value], defs: &Defs<'_>) -> Option<Litera
         (OpKind::Unary(op), &[x]) => eval::unary(*op, defs.literal(x)?),
         (OpKind::Binary(op), &[a, b]) => match (*op, defs.literal(a), defs.literal(b)) {
             (op, Some(a), Some(b)) => eval::binary(op, a, b),
-            (BinaryOp::Sub | BinaryOp::Xor, _, _) if a == b && defs.ty(a) == Type::Scalar(DType::I32) => Some(0.into()),
-            (BinaryOp::Xor, _, _) if a == b && defs.ty(a) == Type::Scalar(DType::Bool) => Some(false.into()),
+            (BinaryOp::Sub | BinaryOp::Xor, _, _) if a == b => match defs.ty(a) {
+                Type::Scalar(dtype) if !dtype.is_float() => Some(Literal::from_int(dtype, 0)),
+                _ => None,
+            },
             _ => None,
         },
         (OpKind::Compare(op), &[a, b]) => {
             if let (Some(a), Some(b)) = (defs.literal(a), defs.literal(b)) {
                 return eval::compare(*op, a, b).map(Literal::from);
             }
-            let total = matches!(defs.ty(a), Type::Scalar(DType::I32 | DType::Bool));
+            let total = matches!(defs.ty(a), Type::Scalar(dtype) if !dtype.is_float());
             (a == b && total).then(|| matches!(op, CompareOp::Eq | CompareOp::Le | CompareOp::Ge).into())
         }
         (OpKind::Cast(to), &[x]) => Some(eval::cast(*to, defs.literal(x)?)),
+        (OpKind::Bitcast(to), &[x]) => Some(Literal::from_bits(*to, defs.literal(x)?.bits())),
+        (OpKind::Extract(_), &[x]) => defs.splat(x),
         _ => None,
     }
 }
@@ -99,7 +103,7 @@ fn identity(kind: &OpKind, operands: &[Value], defs: &Defs<'_>) -> Option<Rewrit
         (OpKind::Cast(to), &[x]) => match (defs.ty(x).dtype(), defs.def(x)) {
             (from, _) if from == *to => Some(Rewrite::Value(x)),
             // Widening is exact, so that the way back gives the same element.
-            (DType::F32, Some((OpKind::Cast(_), &[inner]))) if *to == DType::Bf16 && defs.ty(inner).dtype() == *to => {
+            (DType::F32, Some((OpKind::Cast(_), &[inner]))) if to.is_float() && defs.ty(inner).dtype() == *to => {
                 Some(Rewrite::Value(inner))
             }
             _ => None,
@@ -129,16 +133,33 @@ fn identity(kind: &OpKind, operands: &[Value], defs: &Defs<'_>) -> Option<Rewrit
             }
             _ => None,
         },
-        (OpKind::Reduce { axis, .. }, &[x]) => (defs.ty(x).shape().dim(*axis) == 1).then_some(Rewrite::Value(x)),
-        (&OpKind::Dot { lhs_transposed, rhs_transposed, precision }, &[a, b]) => {
+        (OpKind::Bitcast(to), &[x]) => (defs.ty(x).dtype() == *to).then_some(Rewrite::Value(x)),
+        (OpKind::Slice { shape, .. }, &[x]) => is_shape(x, *shape, defs).then_some(Rewrite::Value(x)),
+        (OpKind::Concat { .. }, &[x]) => Some(Rewrite::Value(x)),
+        (OpKind::Rotate { axis, stride: None }, &[x, amount]) => {
+            let turns = i64::from(defs.literal(amount)?.as_i32()?).rem_euclid(defs.ty(x).shape().dim(*axis) as i64);
+            (turns == 0).then_some(Rewrite::Value(x))
+        }
+        (OpKind::Scan { axis, .. }, &[x]) => (defs.ty(x).shape().dim(*axis) == 1).then_some(Rewrite::Value(x)),
+        (OpKind::Reduce { op, axis }, &[x]) => {
+            let kept = defs.ty(x).shape().dim(*axis) == 1 && !matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin);
+            kept.then_some(Rewrite::Value(x))
+        }
+        (OpKind::Dot { dims, precision }, &[a, b]) => {
             let (left, right) = (transposed(a, defs), transposed(b, defs));
             (left.is_some() || right.is_some()).then(|| {
-                let kind = OpKind::Dot {
-                    lhs_transposed: lhs_transposed ^ left.is_some(),
-                    rhs_transposed: rhs_transposed ^ right.is_some(),
-                    precision,
-                };
-                Rewrite::Op(kind, vec![left.unwrap_or(a), right.unwrap_or(b)])
+                // A permutation moves the dimensions that a product names, as long as what it leaves keeps its order.
+                let [mut contract, mut batch] = [vec![dims.contract], dims.batch.clone()];
+                for (l, r) in contract.iter_mut().chain(&mut batch) {
+                    if let Some((_, perm)) = &left {
+                        *l = perm[*l];
+                    }
+                    if let Some((_, perm)) = &right {
+                        *r = perm[*r];
+                    }
+                }
+                let kind = OpKind::Dot { dims: DotDims { contract: contract[0], batch }, precision: *precision };
+                Rewrite::Op(kind, vec![left.map_or(a, |(v, _)| v), right.map_or(b, |(v, _)| v)])
             })
         }
         _ => None,
@@ -149,14 +170,8 @@ fn identity(kind: &OpKind, operands: &[Value], defs: &Defs<'_>) -> Option<Rewrit
 fn binary(op: BinaryOp, a: Value, b: Value, defs: &Defs<'_>) -> Option<Value> {
     let dtype = defs.ty(a).dtype();
     let number = |v: f64| Some(Literal::from_f64(dtype, v));
-    let ones = match dtype {
-        DType::Bool => Some(true.into()),
-        _ => Some(Literal::from(-1)),
-    };
-    let zeros = match dtype {
-        DType::Bool => Some(false.into()),
-        _ => Some(Literal::from(0)),
-    };
+    let ones = Some(Literal::from_int(dtype, -1));
+    let zeros = Some(Literal::from_int(dtype, 0));
     let (neutral, commutes) = match op {
         BinaryOp::Add => (number(if dtype.is_float() { -0.0 } else { 0.0 }), true),
         BinaryOp::Sub => (number(0.0), false),
@@ -164,12 +179,15 @@ fn binary(op: BinaryOp, a: Value, b: Value, defs: &Defs<'_>) -> Option<Value> {
         BinaryOp::Div => (number(1.0), false),
         BinaryOp::And => (ones, true),
         BinaryOp::Or | BinaryOp::Xor => (zeros, true),
-        BinaryOp::Rem | BinaryOp::Min | BinaryOp::Max => (None, true),
+        BinaryOp::FloorDiv => (number(1.0), false),
+        BinaryOp::Shl | BinaryOp::Shr | BinaryOp::ShrLogical => (zeros, false),
+        BinaryOp::Rem | BinaryOp::FloorMod | BinaryOp::Min | BinaryOp::Max => (None, true),
+        BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot | BinaryOp::Copysign | BinaryOp::NextAfter => (None, false),
     };
     let absorbing = match op {
         BinaryOp::And => zeros,
         BinaryOp::Or => ones,
-        BinaryOp::Mul if dtype == DType::I32 => zeros,
+        BinaryOp::Mul if dtype.is_integer() => zeros,
         _ => None,
     };
     let (left, right) = (defs.splat(a), defs.splat(b));
@@ -206,10 +224,10 @@ fn is_shape(value: Value, shape: Shape, defs: &Defs<'_>) -> bool {
     matches!(defs.ty(value), Type::Tile(_, own) if own == shape)
 }
 
-/// What a rank-2 value is the transpose of.
-fn transposed(value: Value, defs: &Defs<'_>) -> Option<Value> {
+/// What a value is the transpose of, and its permutation.
+fn transposed(value: Value, defs: &Defs<'_>) -> Option<(Value, Vec<usize>)> {
     match defs.def(value)? {
-        (OpKind::Transpose(perm), &[x]) if perm.as_slice() == [1, 0] => Some(x),
+        (OpKind::Transpose(perm), &[x]) => Some((x, perm.clone())),
         _ => None,
     }
 }

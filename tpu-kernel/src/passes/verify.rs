@@ -36,6 +36,12 @@
 //! | V028 | some store writes each output |
 //! | V029 | an array has rank 1 to 4 |
 //! | V030 | regions and size expressions nest at most 64 deep |
+//! | V031 | a slice has a start, a size and a stride, and an extract an index, for each dimension |
+//! | V032 | a slice or extract stays inside its operand |
+//! | V033 | strides are at least 1 |
+//! | V034 | axes that must differ do |
+//! | V035 | a bitcast between widths has rows to fold, without a rest |
+//! | V036 | the element types of a dot have a product |
 
 use crate::ir::{
     BlockDim, DType, Fault, Kernel, Loc, MAX_DEPTH, MAX_RANK, Op, OpKind, Param, ParamKind, Region, Rule, Semantics, Shape,

@@ -6,6 +6,7 @@ mod ragged;
 mod safety;
 
 use super::Executable;
+use crate::exec::print::to_stderr;
 use crate::exec::{Args, ArrayMut, ArrayRef, RunError};
 use crate::interpret;
 use crate::ir::{DType, Kernel, Literal, SizeId, parse};
@@ -124,7 +125,7 @@ impl Case {
             self.kernel.outputs().map(|(i, p)| Array::zeros(p.ty.dtype(), &self.binding.arrays[i])).collect();
         let mut views: Vec<ArrayMut<'_>> =
             outputs.iter_mut().map(|a| ArrayMut { dtype: a.dtype, shape: &a.shape, bytes: &mut a.bytes }).collect();
-        runner(&self.binding, &mut Args { inputs: &inputs, outputs: &mut views, scalars })?;
+        runner(&self.binding, &mut Args { inputs: &inputs, outputs: &mut views, scalars, log: &mut to_stderr })?;
         Ok(outputs)
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Array, Case};
 use crate::cranelift::Executable;
+use crate::exec::print::to_stderr;
 use crate::exec::{Args, ArrayMut, ArrayRef, RunError};
 use crate::ir::{DType, Literal};
 use crate::launch::Binding;
@@ -73,7 +74,7 @@ fn arrays_that_do_not_fit() {
         change(&mut binding, &mut x, &mut o, &mut scalars);
         let inputs = [ArrayRef { dtype: x.dtype, shape: &x.shape, bytes: &x.bytes }];
         let mut outputs = [ArrayMut { dtype: o.dtype, shape: &o.shape, bytes: &mut o.bytes }];
-        let got = exe.run(&binding, &mut Args { inputs: &inputs, outputs: &mut outputs, scalars: &scalars });
+        let got = exe.run(&binding, &mut Args { inputs: &inputs, outputs: &mut outputs, scalars: &scalars, log: &mut to_stderr });
         if got.is_err() {
             assert!(o.bytes.iter().all(|&b| b == 0));
         }
@@ -97,7 +98,7 @@ fn arrays_that_do_not_fit() {
     count(attempt(&|b, _, _, _| b.grid.push(1)));
     count(attempt(&|b, _, _, _| b.arrays.truncate(1)));
     count(attempt(&|_, _, _, s| s.truncate(1)));
-    let none = exe.run(&case.binding, &mut Args { inputs: &[], outputs: &mut [], scalars: &scalars });
+    let none = exe.run(&case.binding, &mut Args { inputs: &[], outputs: &mut [], scalars: &scalars, log: &mut to_stderr });
     count(none);
 }
 
@@ -113,7 +114,11 @@ fn any_alignment() {
         let mut output = vec![0u8; shift + 8 * 200 * 4];
         let inputs = [ArrayRef { dtype: DType::F32, shape: &x.shape, bytes: &input[shift..] }];
         let mut outputs = [ArrayMut { dtype: DType::F32, shape: &x.shape, bytes: &mut output[shift..] }];
-        exe.run(&case.binding, &mut Args { inputs: &inputs, outputs: &mut outputs, scalars: &[1.into(), 3.into()] }).unwrap();
+        exe.run(
+            &case.binding,
+            &mut Args { inputs: &inputs, outputs: &mut outputs, scalars: &[1.into(), 3.into()], log: &mut to_stderr },
+        )
+        .unwrap();
         let got = Array { bytes: output[shift..].to_vec(), ..want[0].clone() };
         case.same(&want[0], &got);
     }
