@@ -24,7 +24,7 @@ pub fn matmul<T: Float, BM: Dim, BN: Dim, BK: Dim>(
 
 /// Small blocks, full f32.
 pub fn small() -> matmul {
-    matmul().bm(8).bn(128).bk(128).precision(Precision::Highest)
+    matmul().bm(4).bn(16).bk(32).precision(Precision::Highest).allow(Allow::BlockShape)
 }
 
 /// Softmax over rows that fit one block.

@@ -88,7 +88,7 @@ fn of_a_softmax() {
 #[test]
 fn of_a_product() {
     for device in devices() {
-        let backward = matmul_grad().bm(8).bn(128).bk(128).precision(Precision::Highest);
+        let backward = matmul_grad().bm(8).bn(8).bk(8).precision(Precision::Highest).allow(Allow::BlockShape);
         device.register(small().with_backward(backward)).unwrap();
         let sizes @ [m, k, n] = [5, 7, 6];
         let x = made(&device, &[m, k], wild);
@@ -106,7 +106,7 @@ fn of_a_product() {
 #[test]
 fn of_a_batch() {
     for device in devices() {
-        let backward = || matmul_grad().bm(8).bn(128).bk(128).precision(Precision::Highest);
+        let backward = || matmul_grad().bm(8).bn(8).bk(8).precision(Precision::Highest).allow(Allow::BlockShape);
         let [batch, m, k, n] = [3, 5, 7, 6];
         let x = made(&device, &[batch, m, k], wild);
         let d_o = made(&device, &[batch, m, n], |at| wild(at + 31));

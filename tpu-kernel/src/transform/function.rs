@@ -46,9 +46,9 @@ impl Function {
             |op: &Op| TransformError::NotElementwise { operand: operand.to_string(), operation: name(op), loc: op.loc.clone() };
         for op in &region.ops {
             let allowed = match &op.kind {
-                OpKind::Const(_) | OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select | OpKind::Cast(_) => {
-                    true
-                }
+                OpKind::Const(_) | OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select => true,
+                // Between widths a bitcast changes the shape, which is refused below.
+                OpKind::Cast(_) | OpKind::Bitcast(_) | OpKind::StochasticRound(_) => true,
                 OpKind::Broadcast(to) => *to == one_element(),
                 // Whatever sees more than one element, or tells elements apart.
                 _ => false,

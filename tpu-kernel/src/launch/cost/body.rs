@@ -81,31 +81,50 @@ impl<'a> Counter<'a> {
         }
     }
 
+    /// The extent of a dimension of the first operand.
+    fn extent(&self, op: &Op, axis: usize) -> u128 {
+        self.kernel.ty(op.operands[0]).shape().dim(axis) as u128
+    }
+
     fn op(&mut self, op: &'a Op, times: &Times) {
         let result = op.results.first().map_or(0, |&v| self.elements(v));
         let operand = op.operands.first().map_or(0, |&v| self.elements(v));
         let (flops, transcendentals) = match &op.kind {
             OpKind::Unary(unary) if is_function(*unary) => (0, result),
+            OpKind::Binary(BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot) => (0, result),
             OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select => (result, 0),
             OpKind::Reduce { .. } => (operand - result, 0),
-            OpKind::Dot { lhs_transposed, .. } => {
-                let contracted = self.kernel.ty(op.operands[0]).shape().dim(usize::from(!lhs_transposed));
-                (2 * result * contracted as u128, 0)
+            OpKind::Scan { axis, .. } => (operand - operand / self.extent(op, *axis), 0),
+            OpKind::Sort { axis, .. } => {
+                let rounds = self.extent(op, *axis).next_power_of_two().trailing_zeros();
+                (operand * u128::from(rounds), 0)
             }
+            OpKind::Dot { dims, .. } => (2 * result * self.extent(op, dims.contract.0), 0),
             OpKind::If => return self.branch(op, times),
             OpKind::For => return self.repeat(op, times),
             OpKind::While => return self.repeat_unknown(op, times),
             OpKind::Const(_)
             | OpKind::Iota { .. }
             | OpKind::Cast(_)
+            | OpKind::Bitcast(_)
+            | OpKind::StochasticRound(_)
             | OpKind::Broadcast(_)
             | OpKind::Reshape(_)
             | OpKind::Transpose(_)
+            | OpKind::Slice { .. }
+            | OpKind::Concat { .. }
+            | OpKind::Rotate { .. }
+            | OpKind::Gather { .. }
+            | OpKind::Extract(_)
             | OpKind::Load(_)
             | OpKind::Store
             | OpKind::ProgramId(_)
             | OpKind::NumPrograms(_)
-            | OpKind::Size(_) => (0, 0),
+            | OpKind::Size(_)
+            | OpKind::PrngSeed
+            | OpKind::PrngBits(_)
+            | OpKind::Print(_)
+            | OpKind::Check(_) => (0, 0),
         };
         let [flops, transcendentals] = [flops, transcendentals].map(|n| times.total.saturating_mul(n));
         self.work = self.work.and(Work { flops, transcendentals, exact: true });
@@ -306,8 +325,16 @@ fn trips(lo: &Abstract, hi: &Abstract, step: Range, times: &Times) -> Option<u12
 /// Whether a unary operation is a mathematical function, not arithmetic.
 fn is_function(op: UnaryOp) -> bool {
     match op {
-        UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not => false,
-        UnaryOp::Exp | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Tanh => true,
+        UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not | UnaryOp::Sign | UnaryOp::Popcount | UnaryOp::Clz => false,
+        UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::RoundEven | UnaryOp::Round | UnaryOp::Trunc => false,
+        UnaryOp::IsNan | UnaryOp::IsFinite => false,
+        // Quotients.
+        UnaryOp::Recip | UnaryOp::RecipApprox => false,
+        UnaryOp::Exp | UnaryOp::Exp2 | UnaryOp::Expm1 | UnaryOp::Log | UnaryOp::Log2 | UnaryOp::Log1p => true,
+        UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Cbrt => true,
+        UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan | UnaryOp::Asin | UnaryOp::Acos | UnaryOp::Atan => true,
+        UnaryOp::Sinh | UnaryOp::Cosh | UnaryOp::Tanh | UnaryOp::Asinh | UnaryOp::Acosh | UnaryOp::Atanh => true,
+        UnaryOp::Erf | UnaryOp::Erfc | UnaryOp::ErfInv | UnaryOp::Logistic => true,
     }
 }
 

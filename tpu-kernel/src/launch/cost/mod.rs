@@ -2,9 +2,9 @@
 //! the kernel's text, whatever the grid.
 //!
 //! Rules. An element that arithmetic, a comparison, a selection or a bitwise operation gives is one flop, whatever
-//! its type; an element that a mathematical function gives is one transcendental and no flop; a reduction is a
-//! flop for each element that it combines with another; a product of m×k by k×n is 2·m·n·k flops. Conversions,
-//! broadcasts, other changes of shape, and scalars are free. A window moves its block, in whole also where it
+//! its type; an element that a mathematical function gives is one transcendental and no flop; a reduction or scan is a
+//! flop for each element that it combines with another; sorting n elements is n·⌈log2 n⌉ flops; a product of m×k by
+//! k×n is 2·m·n·k. Conversions, changes of shape, elements that move, random bits, and scalars are free. A window moves its block, in whole also where it
 //! sticks out of the array, each time its block index changes from one step to the next: an input when it
 //! arrives, an output when it leaves.
 //!
@@ -19,7 +19,7 @@ mod steps;
 
 use super::Binding;
 use super::maps::{Numbers, Range};
-use crate::ir::Kernel;
+use crate::ir::{Kernel, Type};
 use body::Counter;
 use moves::moves;
 use steps::{Times, volume};
@@ -55,7 +55,7 @@ pub fn cost(kernel: &Kernel, binding: &Binding) -> Cost {
     let mut exact = counter.work.exact;
     for (window, ty) in kernel.params.iter().filter_map(|p| Some((p.window()?, p.ty))) {
         let (moves, moves_exact) = moves(kernel, window, &numbers, &steps);
-        bytes = bytes.saturating_add(moves.saturating_mul(ty.shape().elements() as u128 * ty.dtype().bytes() as u128));
+        bytes = bytes.saturating_add(moves.saturating_mul(block_bytes(ty)));
         exact &= moves_exact;
     }
     let mut fit = |n: u128| {
@@ -66,4 +66,9 @@ pub fn cost(kernel: &Kernel, binding: &Binding) -> Cost {
     };
     let (flops, bytes, transcendentals) = (fit(counter.work.flops), fit(bytes), fit(counter.work.transcendentals));
     Cost { flops, bytes, transcendentals, exact }
+}
+
+/// Bytes of a window's block, as the chip packs its elements.
+fn block_bytes(window: Type) -> u128 {
+    (window.shape().elements() as u128 * u128::from(window.dtype().bits())).div_ceil(8)
 }
