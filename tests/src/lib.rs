@@ -11,6 +11,7 @@ pub mod kernels;
 pub mod libtpu;
 pub mod matrix;
 pub mod one_op;
+pub mod transformed;
 
 /// The snippets of the documents compile and run.
 #[cfg(doctest)]
@@ -26,3 +27,7 @@ pub struct Errors;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/language.md")]
 pub struct Language;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/transformations.md")]
+pub struct Transformations;

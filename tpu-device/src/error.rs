@@ -170,6 +170,24 @@ pub enum DeviceError {
         /// Its words.
         reason: String,
     },
+    /// D019
+    #[error("operation `{operation}` has no backward kernel; give it one with `with_backward` before it is registered")]
+    NoBackward {
+        /// The operation.
+        operation: String,
+    },
+    /// D020
+    #[error("the backward kernel of `{operation}` takes the {what} {want}, got {}", if .got.is_empty() { "none" } else { .got })]
+    Gradients {
+        /// The operation.
+        operation: String,
+        /// `outputs` or `gradients`.
+        what: &'static str,
+        /// The element types and shapes of the operation's outputs.
+        want: String,
+        /// Those given.
+        got: String,
+    },
     /// An error of a kernel; its code is the kernel's.
     #[error("{0}")]
     Kernel(Box<tpu_kernel::Error>),
@@ -208,6 +226,8 @@ impl DeviceError {
             DeviceError::OutputCount { .. } => "D016",
             DeviceError::Operation { .. } => "D017",
             DeviceError::TensorName { .. } => "D018",
+            DeviceError::NoBackward { .. } => "D019",
+            DeviceError::Gradients { .. } => "D020",
             DeviceError::Unsavable { .. } => "D021",
         } else {
             DeviceError::Kernel(e) => e.code(),

@@ -33,7 +33,25 @@ const ELEMENTS: [&str; 17] = [
 ];
 
 /// Methods that every launch has.
-const METHODS: [&str; 9] = ["launch", "precision", "allow", "config", "name", "path", "arguments", "stage", "clone"];
+const METHODS: [&str; 17] = [
+    "launch",
+    "precision",
+    "allow",
+    "config",
+    "name",
+    "path",
+    "identity",
+    "arguments",
+    "outputs",
+    "stage",
+    "clone",
+    "config_mut",
+    "batched",
+    "map_input",
+    "map_output",
+    "with_backward",
+    "cost",
+];
 
 /// What a kernel's function may not be, whatever its body.
 pub(crate) fn function(item: &ItemFn, errors: &mut Errors) {

@@ -3,6 +3,8 @@
 use crate::exec::RunError;
 use crate::ir::{DType, Fault, Kernel, Literal, Loc};
 use crate::launch::LaunchError;
+use crate::transform::TransformError;
+use std::any::Any;
 
 /// An error of a kernel: while it is built, launched, compiled or run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -18,6 +20,9 @@ pub enum Error {
     /// The launch is refused.
     #[error("{0}")]
     Launch(#[from] LaunchError),
+    /// A transformation does not fit the kernel.
+    #[error("{0}")]
+    Transform(#[from] TransformError),
     /// The code generator refused the kernel.
     #[error("kernel `{kernel}` cannot be compiled: {reason}")]
     Compile {
@@ -125,6 +130,13 @@ pub enum BuildFault {
 }
 
 impl BuildFault {
+    /// A panic that was caught.
+    pub(crate) fn panic(payload: &(dyn Any + Send), loc: Loc) -> BuildFault {
+        let message = payload.downcast_ref::<&str>().map(|s| s.to_string());
+        let message = message.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into());
+        BuildFault::Panic { message, loc }
+    }
+
     crate::codes! {
         /// The stable code.
         [const] {
@@ -165,6 +177,7 @@ impl Error {
         } else {
             Error::Build { faults, .. } => faults.first().map_or("B000", BuildFault::code),
             Error::Launch(e) => e.code(),
+            Error::Transform(e) => e.code(),
             Error::Run(e) => e.code(),
         }
     }
