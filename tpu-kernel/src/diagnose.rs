@@ -184,7 +184,14 @@ fn reports(error: &Error) -> Vec<Report> {
         }
         Error::Transform(transform) => {
             let loc = transform.loc().and_then(known);
-            vec![Report { code: Some(error.code()), title: transform.to_string(), loc, what: None, note: None, help: transform.help() }]
+            vec![Report {
+                code: Some(error.code()),
+                title: transform.to_string(),
+                loc,
+                what: None,
+                note: None,
+                help: transform.help(),
+            }]
         }
         Error::Compile { .. } => {
             vec![Report { code: Some(error.code()), title: error.to_string(), loc: None, what: None, note: None, help: None }]

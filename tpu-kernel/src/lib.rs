@@ -30,10 +30,10 @@ pub use tpu_kernel_macros::{tile_fn, tpu_kernel};
 pub mod prelude {
     pub use crate::ir::{DType, Precision};
     pub use crate::lang::{
-        AllAxes, Axis, Bits, D, Dim, Each, Element, Float, In, Int, Key, Lanes, Number, One, Out, Prod, Product, Quot, Scalar, Shape,
-        Sublanes, Sum, Tile, Transform, Vmem, batch_dot, batch_dot_over, choose, concat, dot, dot_over, dot_with, iota, iota_of, literal,
-        num_programs, pack, prng_bits, prng_seed, program_id, select, stateful_bernoulli, stateful_normal, stateful_uniform,
-        unroll,
+        AllAxes, Axis, Bits, D, Dim, Each, Element, Float, In, Int, Key, Lanes, Number, One, Out, Prod, Product, Quot, Scalar,
+        Shape, Sublanes, Sum, Tile, Transform, Vmem, batch_dot, batch_dot_over, choose, concat, dot, dot_over, dot_with, iota,
+        iota_of, literal, num_programs, pack, prng_bits, prng_seed, program_id, select, stateful_bernoulli, stateful_normal,
+        stateful_uniform, unroll,
     };
     pub use crate::launch::{Allow, Launchable};
     pub use crate::{F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4, bf16, f16};
