@@ -14,6 +14,7 @@ mod convert;
 mod debug;
 mod dim;
 mod dispatch;
+mod each;
 mod element;
 mod formula;
 mod index;
@@ -27,29 +28,33 @@ mod reduce;
 mod session;
 mod shape;
 pub mod stage;
+mod transform;
 mod unloaded;
 mod value;
 
 pub use arith::{Arithmetic, Bitwise, Shifted};
-pub use axes::{AllAxes, Expand, Fold, HasAxes, IsOne, SameBeside, SingleElement, Squeeze, Unfold};
+pub use axes::{AllAxes, Expand, Fold, Follows, HasAxes, Indexes, IsOne, SingleElement, Squeeze, Unfold};
 pub use compare::{Equality, Order};
 pub use control::{Carry, Condition, Dynamic, Known, When};
 pub use convert::{Word, pack};
-pub use debug::{Checkable, Printable};
 #[doc(hidden)]
-pub use debug::{debug_fits, debug_print};
+pub use debug::debug_print;
+pub use debug::{Checkable, Printable};
 pub use dim::{Bcast, D, Dim, One, Prod, Quot, Sum};
+pub use each::{Each, function};
 pub use element::{Bits, Element, Float, Int, NarrowFloat, Number, PerWord, SameWidth};
 pub use index::{Payload, iota, iota_of};
 pub use math::{choose, literal, select};
 pub use memory::{Corner, In, Out, SameRank, Vmem, Written};
 pub use product::{
-    BatchAxes, BatchOfMatrices, Factor, Joined, Product, SameBatch, SameDim, batch_dot, batch_dot_over, dot, dot_over, dot_with,
+    BatchAxes, BatchOfMatrices, DimensionLeft, Factor, Joined, Product, SameBatch, SameDim, batch_dot, batch_dot_over, dot,
+    dot_over, dot_with,
 };
 pub use random::{Key, Seed, Seeds, prng_bits, prng_seed, stateful_bernoulli, stateful_normal, stateful_uniform};
 pub use rearrange::concat;
 pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
 pub use stage::{num_programs, program_id};
+pub use transform::Transform;
 pub use unloaded::LoadedFirst;
 pub use value::{Handle, IntoScalar, Operand, Scalar, Shaped, Tile};
 
