@@ -84,6 +84,12 @@ def wide(x):
     return x.astype(np.float32) if dtype_of(x) in FLOATS else x if x.dtype == np.bool_ else x.astype(np.int64)
 
 
+def rounded_to(x, d):
+    """To the nearest, through f32; NaN as f4e2m1fn, which has none, is 0, as in XLA."""
+    x = x.astype(np.float32)
+    return np.where(np.isnan(x) & (d == "f4e2m1fn"), np.float32(0), x).astype(DTYPES[d])
+
+
 def wrapped(x, d):
     return from_bits(x & (2 ** BITS[d] - 1), d)
 
@@ -225,7 +231,7 @@ def function(op, name, inputs, ulp, f):
     low, high = ((exact + s * spread).astype(np.float32).astype(DTYPES[d]) for s in (-1, 1))
     keep = same(low, high) | (rounded.astype(np.float64) == exact) | np.isnan(exact) | ~np.isfinite(rounded)
     left_out += (~keep).sum()
-    case(op, [x[keep] for x in inputs], rounded.astype(DTYPES[d])[keep], name=name)
+    case(op, [x[keep] for x in inputs], rounded_to(rounded, d)[keep], name=name)
 
 
 # --- elementwise ----------------------------------------------------------------------------------------------------
@@ -235,7 +241,7 @@ FUNCTIONS = {
     "log1p": (0.5001, np.log1p), "cbrt": (0.5001, np.cbrt), "sin": (0.5001, np.sin), "cos": (0.5001, np.cos), "tan": (0.5001, np.tan),
     "asin": (0.5001, np.arcsin), "acos": (0.5001, np.arccos), "atan": (0.5001, np.arctan), "sinh": (0.5001, np.sinh),
     "cosh": (0.5001, np.cosh), "tanh": (1.343, np.tanh), "asinh": (0.5001, np.arcsinh), "acosh": (0.5001, np.arccosh),
-    "atanh": (0.5001, np.arctanh), "erf": (0.5001, special.erf), "erfc": (0.5002, special.erfc), "erf_inv": (0.5002, special.erfinv),
+    "atanh": (0.5001, np.arctanh), "erf": (0.5001, special.erf), "erfc": (0.5002, special.erfc), "erf_inv": (0.5002, lambda x: np.copysign(special.erfinv(x), x)),
     "logistic": (0.5001, special.expit), "rsqrt": (1.49, lambda x: 1 / np.sqrt(x)),
 }  # fmt: skip
 
@@ -255,7 +261,7 @@ def unary():
     for d in FLOATS:
         x = ones(d)
         for name, (f, g) in exact.items():
-            y = f(wide(x)).astype(x.dtype)
+            y = rounded_to(f(wide(x)), d)
             case("unary", [x], agreed((name, d), y, g, x) if g and BITS[d] >= 16 else y, name=name)
         for name, f in {"is_nan": np.isnan, "is_finite": np.isfinite}.items():
             case("unary", [x], f(wide(x)), name=name)
@@ -305,9 +311,9 @@ def binary():
     for d in FLOATS:
         a, b = pairs(d)
         for name, (f, g) in exact.items():
-            y = f(wide(a), wide(b)).astype(a.dtype)
+            y = rounded_to(f(wide(a), wide(b)), d)
             case("binary", [a, b], agreed((name, d), y, g, a, b) if g and BITS[d] >= 16 else y, name=name)
-        case("binary", [a, b], next_after(d)(wide(a), wide(b)).astype(a.dtype), name="next_after")
+        case("binary", [a, b], rounded_to(next_after(d)(wide(a), wide(b)), d), name="next_after")
         for name, f in {"pow": np.power, "atan2": np.arctan2, "hypot": np.hypot}.items():
             function("binary", name, [a, b], 0.5001, f)
     for d in INTS:
@@ -374,17 +380,17 @@ def stochastic():
         every = wide(from_bits(np.arange(2 ** BITS[d], dtype=np.int64), d))
         grid = np.unique(np.abs(every[np.isfinite(every)].astype(np.float64)))
         top = grid[-1] + (grid[-1] - grid[-2])  # the step after the largest number
-        overflow = np.float64(np.array(1e30, np.float32).astype(DTYPES[d]))
+        overflow = np.float64(np.array(np.inf, np.float32).astype(DTYPES[d]))
         grid = np.append(grid, top)
-        y = x.astype(DTYPES[d])  # exact, infinite, NaN, and far beyond
+        y = rounded_to(x, d)  # exact, infinite, NaN, and far beyond
         size = np.abs(x.astype(np.float64))
         at = np.clip(np.searchsorted(grid, size, "right") - 1, 0, len(grid) - 2)
         low, high = grid[at], grid[at + 1]
         up = bits.astype(np.float64) / 2**32 < (size - low) / (high - low)
         chosen = np.where(up, np.where(high == top, overflow, high), low)
-        chosen = np.copysign(chosen, x).astype(np.float32).astype(DTYPES[d])
+        chosen = rounded_to(np.copysign(chosen, x), d)
         inside = np.isfinite(x) & (size < top) & (size != low)
-        case("stochastic_round", [x, bits], np.where(inside, chosen, y).astype(DTYPES[d]), to=d)
+        case("stochastic_round", [x, bits], rounded_to(np.where(inside, wide(chosen), wide(y)), d), to=d)
 
 
 # --- shapes ---------------------------------------------------------------------------------------------------------
@@ -420,7 +426,7 @@ def shapes():
                 along = 1 - axis if axis < 2 else 0
                 rows = [np.roll(part, 5 + r * 3, axis - (axis > along)) for r, part in enumerate(np.moveaxis(x, along, 0))]
                 y = np.moveaxis(np.stack(rows), 0, along)
-                case("rotate", [x, np.array([5], np.int32)], y, axis=axis, stride=3, along=along)
+                case("rotate", [x, np.array([5], np.int32)], y, axis=axis, stride=3, along=[along])
         for shape, picks, axis in [((1,), (4,), 0), ((9,), (13,), 0), ((5, 6), (3, 6), 0), ((5, 6), (5, 8), 1), ((2, 3, 4), (2, 7, 4), 1)]:
             x, n = values(d, shape), shape[axis]
             index = rng.integers(-n, n, picks).astype(np.int32)
@@ -468,7 +474,7 @@ def folded(f, x, axis):
 
 
 def narrowed(y, d):
-    return y.astype(DTYPES[d]) if d in FLOATS else wrapped(np.array([int(v) % 2 ** BITS[d] for v in y.flat], np.int64), d).reshape(y.shape)
+    return rounded_to(y, d) if d in FLOATS else wrapped(np.array([int(v) % 2 ** BITS[d] for v in y.flat], np.int64), d).reshape(y.shape)
 
 
 REDUCED = [((1,), 0), ((33,), 0), ((5, 1), 1), ((4, 19), 0), ((4, 19), 1), ((2, 17, 3), 1), ((2, 3, 2, 9), 3)]
