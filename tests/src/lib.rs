@@ -1,6 +1,7 @@
 //! What the tests share: executors and arrays, the filetests' directives, the generator of random
-//! kernels, and libtpu as a judge.
+//! kernels, libtpu as a judge, and the measuring of functions.
 
+pub mod accuracy;
 pub mod devices;
 pub mod executors;
 pub mod filetest;
@@ -8,6 +9,7 @@ pub mod generate;
 pub mod idioms;
 pub mod kernels;
 pub mod libtpu;
+pub mod matrix;
 pub mod one_op;
 
 /// The snippets of the documents compile and run.

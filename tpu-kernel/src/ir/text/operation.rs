@@ -224,8 +224,12 @@ impl Parser<'_> {
             "reshape" => Form::Shaped(OpKind::Reshape, self.to(Self::shape)?),
             "prng_bits" => Form::Shaped(OpKind::PrngBits, self.to(Self::shape)?),
             "prng_seed" => Form::Known(OpKind::PrngSeed),
-            "print" => Form::Known(OpKind::Print(self.text("the text to print")?)),
-            "check" => Form::Known(OpKind::Check(self.text("the message")?)),
+            "print" | "check" => {
+                let text = self.text("a text")?;
+                let operands = if self.eat(",") { self.values()? } else { vec![] };
+                let kind = if mnemonic == "print" { OpKind::Print(text) } else { OpKind::Check(text) };
+                return Ok((Form::Known(kind), operands));
+            }
             "slice" => {
                 let shape = self.to(Self::shape)?;
                 let operands = self.values()?;

@@ -274,7 +274,8 @@ impl<'a> Printer<'a> {
             }
             OpKind::Print(text) | OpKind::Check(text) => {
                 write!(f, " {}", quote(text))?;
-                self.operands(f, operands)
+                // The comma tells an operand from what the next line defines.
+                if operands.is_empty() { Ok(()) } else { write!(f, ", {}", self.values(operands)) }
             }
             OpKind::Transpose(perm) => {
                 self.operands(f, operands)?;
