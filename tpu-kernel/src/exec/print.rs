@@ -36,10 +36,10 @@ pub fn to_stderr(message: &Printed) {
 pub fn format(template: &str, values: &[Shown]) -> String {
     let mut text = String::new();
     for (at, part) in template.split("{}").enumerate() {
-        if at > 0 {
-            if let Some(value) = values.get(at - 1) {
-                show(value, &mut text);
-            }
+        if at > 0
+            && let Some(value) = values.get(at - 1)
+        {
+            show(value, &mut text);
         }
         text.push_str(part);
     }
