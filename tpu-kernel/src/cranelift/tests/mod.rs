@@ -1,8 +1,12 @@
 //! The executor against the interpreter: same kernel, same arrays, same bits (NaN compares as NaN).
 
 mod control;
+mod effects;
 mod elementwise;
+mod movement;
 mod ops;
+mod order;
+mod products;
 mod ragged;
 mod reductions;
 mod safety;

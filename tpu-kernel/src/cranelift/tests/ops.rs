@@ -6,16 +6,16 @@ use crate::ir::DType;
 /// Shapes that meet the loops' cases: single vectors, tails, columns, units, merged and unmerged dimensions.
 const SHAPES: &[&[usize]] = &[&[1], &[7], &[37], &[5, 1], &[3, 19], &[8, 128], &[1, 4, 1, 5], &[2, 3, 4, 17]];
 
-fn list(dims: &[usize]) -> String {
+pub(super) fn list(dims: &[usize]) -> String {
     dims.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn dims(dims: &[usize]) -> String {
+pub(super) fn dims(dims: &[usize]) -> String {
     dims.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }
 
 /// A kernel over whole arrays: operands `(name, dtype, shape)`, the last is the output; `%z` is 0.
-fn whole(operands: &[(&str, DType, &[usize])], body: &str) -> String {
+pub(super) fn whole(operands: &[(&str, DType, &[usize])], body: &str) -> String {
     let mut text = String::from("kernel @k() {\n");
     for (at, (name, dtype, shape)) in operands.iter().enumerate() {
         let kind = if at + 1 == operands.len() { "out" } else { "in" };
@@ -30,12 +30,12 @@ fn whole(operands: &[(&str, DType, &[usize])], body: &str) -> String {
     text + "  body {\n    %z = const 0 : i32\n" + body + "  }\n}\n"
 }
 
-fn zeros(shape: &[usize]) -> String {
+pub(super) fn zeros(shape: &[usize]) -> String {
     vec!["%z"; shape.len()].join(", ")
 }
 
 /// Loads `%x` (and `%y`, …), applies `apply`, stores `%r`.
-fn apply(inputs: &[(&str, DType, &[usize])], result: (DType, &[usize]), body: &str) -> Case {
+pub(super) fn apply(inputs: &[(&str, DType, &[usize])], result: (DType, &[usize]), body: &str) -> Case {
     let mut text = String::new();
     for (name, dtype, shape) in inputs {
         text += &format!("    %{name}t = load %{name}[{}] : tile<{}x{dtype}>\n", zeros(shape), dims(shape));
