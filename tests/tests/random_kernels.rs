@@ -32,7 +32,6 @@ fn faults(kernel: &Kernel) -> Result<(), String> {
 
 /// Where two outcomes differ.
 fn difference((want, expected): &Outcome, (got, printed): &Outcome) -> Option<String> {
-    // Of a message, the text may hold a NaN: payload and sign are not printed.
     if let Some((want, got)) = expected.iter().zip(printed).find(|(want, got)| want != got) {
         return Some(format!("{want:?} against {got:?} is printed"));
     }

@@ -37,7 +37,7 @@ mod tests;
 use crate::exec::{Args, RunError};
 use crate::ir::Kernel;
 use crate::launch::Binding;
-use crate::{BuildFault, Error, passes};
+use crate::{Error, passes};
 pub use body::PlanSummary;
 use body::Tables;
 use code::Features;
@@ -71,8 +71,7 @@ impl Executable {
     fn compile_for(kernel: &Kernel, features: Features) -> Result<Executable, Error> {
         let refuse = |reason: String| Error::Compile { kernel: kernel.name.clone(), reason };
         if let Err(faults) = passes::verify(kernel) {
-            let faults = faults.into_iter().map(BuildFault::Rule).collect();
-            return Err(Error::Build { kernel: kernel.name.clone(), faults });
+            return Err(Error::rules(kernel, faults));
         }
         let kernel = &widen::widen(kernel);
         let compiled = jit::compile(kernel, features).map_err(refuse)?;
@@ -107,10 +106,7 @@ impl Executable {
     /// # Errors
     /// As [`compile`](Self::compile).
     pub fn clif(kernel: &Kernel) -> Result<String, Error> {
-        passes::verify(kernel).map_err(|faults| {
-            let faults = faults.into_iter().map(BuildFault::Rule).collect();
-            Error::Build { kernel: kernel.name.clone(), faults }
-        })?;
+        passes::verify(kernel).map_err(|faults| Error::rules(kernel, faults))?;
         jit::text(&widen::widen(kernel)).map_err(|reason| Error::Compile { kernel: kernel.name.clone(), reason })
     }
 }
