@@ -1,5 +1,5 @@
 //! Every operation on f32, bf16, i32 and bool, against NumPy and JAX. Those on other element types, and those that came
-//! later, are filetests with results from there.
+//! later, are filetests with results from there, which `filetests/generate/` writes.
 //!
 //! `goldens/generate.py` wrote the cases and says where each value comes from. Each case becomes a
 //! kernel of one operation over whole arrays; elementwise operations run on scalars as well.
