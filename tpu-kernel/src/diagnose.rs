@@ -201,6 +201,11 @@ fn launch_help(error: &LaunchError) -> Option<String> {
             "a block of {extent} or more would cover the axis, or a grid dimension that counts {blocks} block(s); to leave the rest \
              poison, `.allow(Allow::Unwritten)`"
         )),
+        LaunchError::DotTypes { .. } => Some(
+            "cast both operands to bf16, which holds all their values, or to f32; to run in the simulator all the same, allow it on \
+             the launch: `.allow(Allow::DotTypes)`"
+                .to_string(),
+        ),
         LaunchError::SizeSet { size, .. } => Some(format!("leave `{size}` out of the launch: the inputs bind it")),
         LaunchError::BlocksMissing { .. }
         | LaunchError::Unbound { .. }

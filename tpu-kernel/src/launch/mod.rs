@@ -7,6 +7,7 @@ mod coverage;
 mod error;
 mod exact;
 mod maps;
+mod products;
 mod rules;
 mod target;
 #[cfg(test)]
