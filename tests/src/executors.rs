@@ -1,7 +1,7 @@
 //! The executors under test, behind one face, and the arrays that they run on.
 
 use tpu_kernel::exec::print::to_stderr;
-use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, RunError};
+use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, Log, RunError};
 use tpu_kernel::ir::{DType, Kernel, Literal};
 use tpu_kernel::launch::Binding;
 
@@ -88,7 +88,7 @@ pub const CRANELIFT: Executor = Executor {
     },
 };
 
-/// Runs a kernel on these inputs; the outputs, which start as zeros.
+/// Runs a kernel on these inputs; the outputs, which start as zeros. What it prints goes to standard error.
 pub fn run(
     kernel: &Kernel,
     compiled: &Compiled,
@@ -96,13 +96,25 @@ pub fn run(
     inputs: &[Array],
     scalars: &[Literal],
 ) -> Result<Vec<Array>, RunError> {
+    run_logged(kernel, compiled, binding, inputs, scalars, &mut to_stderr)
+}
+
+/// The same, with another place for what it prints.
+pub fn run_logged(
+    kernel: &Kernel,
+    compiled: &Compiled,
+    binding: &Binding,
+    inputs: &[Array],
+    scalars: &[Literal],
+    log: Log<'_>,
+) -> Result<Vec<Array>, RunError> {
     let zero =
         |(at, param): (usize, &tpu_kernel::ir::Param)| Array::filled(&binding.arrays[at], Literal::from_bits(param.ty.dtype(), 0));
     let mut outputs: Vec<Array> = kernel.outputs().map(zero).collect();
     let inputs: Vec<ArrayRef<'_>> = inputs.iter().map(|a| ArrayRef { dtype: a.dtype, shape: &a.shape, bytes: &a.bytes }).collect();
     let mut views: Vec<ArrayMut<'_>> =
         outputs.iter_mut().map(|a| ArrayMut { dtype: a.dtype, shape: &a.shape, bytes: &mut a.bytes }).collect();
-    compiled(binding, &mut Args { inputs: &inputs, outputs: &mut views, scalars, log: &mut to_stderr })?;
+    compiled(binding, &mut Args { inputs: &inputs, outputs: &mut views, scalars, log })?;
     Ok(outputs)
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tpu_kernel::ir::table::{State, TYPES, operations, operations_markdown, types_markdown};
 use tpu_kernel::ir::{
-    BinaryOp, CompareOp, DType, Literal, OpKind, Precision, ReduceOp, Semantics, Shape, SizeId, Space, UnaryOp, parse,
+    BinaryOp, CompareOp, DType, DotDims, Literal, OpKind, Precision, ReduceOp, ScanOp, Semantics, Shape, SizeId, Space, UnaryOp,
+    parse,
 };
 use tpu_kernel::passes::verify;
 
@@ -63,7 +64,7 @@ fn examples() {
 /// One kind of each sort; a new sort fails to compile here.
 fn kinds() -> Vec<OpKind> {
     let shape = Shape::new(&[1]);
-    let dot = OpKind::Dot { lhs_transposed: false, rhs_transposed: false, precision: Precision::Default };
+    let dot = OpKind::Dot { dims: DotDims::matrices(false, false), precision: Precision::Default };
     let mut kinds = vec![
         OpKind::Const(Literal::from(0)),
         OpKind::Iota { shape, axis: 0 },
@@ -72,13 +73,24 @@ fn kinds() -> Vec<OpKind> {
         OpKind::Broadcast(shape),
         OpKind::Reshape(shape),
         OpKind::Transpose(vec![0]),
-        OpKind::Reduce { op: ReduceOp::Sum, axis: 0 },
+        OpKind::Bitcast(DType::F32),
+        OpKind::StochasticRound(DType::Bf16),
+        OpKind::Slice { starts: vec![0], shape, strides: vec![1] },
+        OpKind::Concat { axis: 0 },
+        OpKind::Rotate { axis: 0, stride: None },
+        OpKind::Gather { axis: 0 },
+        OpKind::Sort { axis: 0, descending: false },
+        OpKind::Extract(vec![0]),
         dot,
         OpKind::Load(shape),
         OpKind::Store,
         OpKind::ProgramId(0),
         OpKind::NumPrograms(0),
         OpKind::Size(SizeId(0)),
+        OpKind::PrngSeed,
+        OpKind::PrngBits(shape),
+        OpKind::Print(String::new()),
+        OpKind::Check(String::new()),
         OpKind::If,
         OpKind::For,
         OpKind::While,
@@ -86,23 +98,37 @@ fn kinds() -> Vec<OpKind> {
     kinds.extend(UnaryOp::ALL.iter().map(|&op| OpKind::Unary(op)));
     kinds.extend(BinaryOp::ALL.iter().map(|&op| OpKind::Binary(op)));
     kinds.extend(CompareOp::ALL.iter().map(|&op| OpKind::Compare(op)));
+    kinds.extend(ReduceOp::ALL.iter().map(|&op| OpKind::Reduce { op, axis: 0 }));
+    kinds.extend(ScanOp::ALL.iter().map(|&op| OpKind::Scan { op, axis: 0, reverse: false }));
     for kind in &kinds {
         match kind {
             OpKind::Const(_) | OpKind::Iota { .. } | OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) => {}
             OpKind::Select | OpKind::Cast(_) | OpKind::Broadcast(_) | OpKind::Reshape(_) | OpKind::Transpose(_) => {}
+            OpKind::Bitcast(_) | OpKind::StochasticRound(_) | OpKind::Slice { .. } | OpKind::Concat { .. } => {}
+            OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Sort { .. } | OpKind::Extract(_) | OpKind::Scan { .. } => {}
             OpKind::Reduce { .. } | OpKind::Dot { .. } | OpKind::Load(_) | OpKind::Store => {}
+            OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => {}
             OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::If | OpKind::For | OpKind::While => {}
         }
     }
     kinds
 }
 
+/// The name of a kind's row: reductions have one each.
+fn name(kind: &OpKind) -> String {
+    match kind {
+        OpKind::Reduce { op, .. } => format!("reduce {op}"),
+        OpKind::Scan { op, .. } => format!("scan {op}"),
+        kind => kind.mnemonic().to_string(),
+    }
+}
+
 /// The table has a row for each operation of the code, and none that says it is there and is not.
 #[test]
 fn every_operation_has_a_row() {
-    let code: BTreeSet<&str> = kinds().iter().map(|kind| kind.mnemonic()).collect();
+    let code: BTreeSet<String> = kinds().iter().map(name).collect();
     let rows: Vec<&str> = operations().filter(|row| row.state == State::Implemented).map(|row| row.mnemonic).collect();
-    let table: BTreeSet<&str> = rows.iter().copied().collect();
+    let table: BTreeSet<String> = rows.iter().map(ToString::to_string).collect();
     assert_eq!(rows.len(), table.len(), "a row is there twice");
     assert_eq!(code, table);
 }
@@ -118,25 +144,34 @@ fn every_type_has_a_row() {
     assert_eq!(table("Grid"), BTreeSet::from([Semantics::Parallel.name(), Semantics::Arbitrary.name()]));
 }
 
+/// The element types that a cell of the table means.
+fn meant(cell: &str) -> Vec<DType> {
+    let is = |dtype: DType, word: &str| match word {
+        "all" => true,
+        "numbers" => dtype.is_number(),
+        "floats" => dtype.is_float(),
+        "integers" => dtype.is_integer(),
+        name => dtype.name() == name,
+    };
+    DType::ALL.into_iter().filter(|&dtype| cell.split(' ').any(|word| is(dtype, word))).collect()
+}
+
 /// The element types in a row are those that the operation takes.
 #[test]
 fn elements_of_rows() {
     for kind in kinds() {
-        let takes: Vec<&str> = DType::ALL
-            .into_iter()
-            .filter(|&dtype| match kind {
-                OpKind::Unary(op) => op.takes(dtype),
-                OpKind::Binary(op) => op.takes(dtype),
-                OpKind::Compare(op) => op.takes(dtype),
-                _ => true,
-            })
-            .map(DType::name)
-            .collect();
-        if !matches!(kind, OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_)) {
+        let takes = |dtype| match &kind {
+            OpKind::Unary(op) => Some(op.takes(dtype)),
+            OpKind::Binary(op) => Some(op.takes(dtype)),
+            OpKind::Compare(op) => Some(op.takes(dtype)),
+            OpKind::Reduce { op, .. } => Some(op.takes(dtype)),
+            _ => None,
+        };
+        if takes(DType::F32).is_none() {
             continue;
         }
-        let row = operations().find(|row| row.mnemonic == kind.mnemonic()).expect("a row");
-        let said = if row.elements == "all" { "f32 bf16 i32 bool" } else { row.elements };
-        assert_eq!(said, takes.join(" "), "`{}`", row.mnemonic);
+        let row = operations().find(|row| row.mnemonic == name(&kind)).expect("a row");
+        let taken: Vec<DType> = DType::ALL.into_iter().filter(|&dtype| takes(dtype) == Some(true)).collect();
+        assert_eq!(meant(row.elements), taken, "`{}`", row.mnemonic);
     }
 }

@@ -5,10 +5,15 @@ use crate::memory::Memory;
 use crate::registry::Registry;
 use crate::{DeviceError, Executor};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tpu_kernel::chips::Chip;
+use tpu_kernel::exec::Printed;
+use tpu_kernel::exec::print::to_stderr;
+
+/// What takes the messages of kernels.
+pub(crate) type OnPrint = Arc<dyn Fn(&Printed) + Send + Sync>;
 
 /// A simulated TPU chip that tensors live on and kernels run on. Cheap to clone: clones are the same
 /// device. Threads share it freely.
@@ -32,9 +37,11 @@ struct Inner {
     memory: Memory,
     cache: Cache,
     registry: Registry,
+    on_print: RwLock<OnPrint>,
     launches: AtomicU64,
     compilations: AtomicU64,
     cache_hits: AtomicU64,
+    backward_launches: AtomicU64,
 }
 
 /// A device to be: [`Device::builder`].
@@ -66,9 +73,11 @@ impl DeviceBuilder {
             memory: Memory::new(self.hbm_bytes),
             cache: Cache::default(),
             registry: Registry::default(),
+            on_print: RwLock::new(Arc::new(to_stderr)),
             launches: AtomicU64::new(0),
             compilations: AtomicU64::new(0),
             cache_hits: AtomicU64::new(0),
+            backward_launches: AtomicU64::new(0),
         }))
     }
 }
@@ -79,6 +88,8 @@ impl DeviceBuilder {
 pub struct Stats {
     /// Launches that ended well, those with nothing to do included.
     pub launches: u64,
+    /// Those of them that ran the backward kernel of an operation; sums over a batch that follow are launches, too.
+    pub backward_launches: u64,
     /// Kernels compiled.
     pub compilations: u64,
     /// Launches that found their kernel compiled, or waited while another thread compiled it.
@@ -142,6 +153,7 @@ impl Device {
         let kernels = self.0.cache.stats();
         Stats {
             launches: self.0.launches.load(Relaxed),
+            backward_launches: self.0.backward_launches.load(Relaxed),
             compilations: self.0.compilations.load(Relaxed),
             cache_hits: self.0.cache_hits.load(Relaxed),
             compile_time: kernels.iter().map(|k| k.compile_time).sum(),
@@ -150,6 +162,24 @@ impl Device {
             capacity_bytes: self.0.memory.capacity(),
             kernels,
         }
+    }
+
+    /// What takes the messages that kernels write with `debug_print!`, from now on: standard error unless set.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// let device = tpu_device::Device::new("v5e")?;
+    /// let lines = Arc::new(Mutex::new(vec![]));
+    /// let log = lines.clone();
+    /// device.on_print(move |message| log.lock().unwrap().push(message.text.clone()));
+    /// # Ok::<(), tpu_device::DeviceError>(())
+    /// ```
+    pub fn on_print(&self, take: impl Fn(&Printed) + Send + Sync + 'static) {
+        *self.0.on_print.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(take);
+    }
+
+    pub(crate) fn print(&self) -> OnPrint {
+        self.0.on_print.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn memory(&self) -> &Memory {
@@ -166,6 +196,10 @@ impl Device {
 
     pub(crate) fn count_launch(&self) {
         self.0.launches.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn count_backward(&self) {
+        self.0.backward_launches.fetch_add(1, Relaxed);
     }
 
     /// Counts a kernel's code as compiled or as found.

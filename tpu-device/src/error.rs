@@ -170,6 +170,24 @@ pub enum DeviceError {
         /// Its words.
         reason: String,
     },
+    /// D019
+    #[error("operation `{operation}` has no backward kernel; give it one with `with_backward` before it is registered")]
+    NoBackward {
+        /// The operation.
+        operation: String,
+    },
+    /// D020
+    #[error("the backward kernel of `{operation}` takes the {what} {want}, got {}", if .got.is_empty() { "none" } else { .got })]
+    Gradients {
+        /// The operation.
+        operation: String,
+        /// `outputs` or `gradients`.
+        what: &'static str,
+        /// The element types and shapes of the operation's outputs.
+        want: String,
+        /// Those given.
+        got: String,
+    },
     /// An error of a kernel; its code is the kernel's.
     #[error("{0}")]
     Kernel(Box<tpu_kernel::Error>),
@@ -187,9 +205,9 @@ pub struct LiveTensor {
 }
 
 impl DeviceError {
-    /// The stable code: `D001` and on, or the kernel's own (`L001`, `R001`, …).
-    pub fn code(&self) -> &'static str {
-        match self {
+    tpu_kernel::codes! {
+        /// The stable code: `D001` and on, or the kernel's own (`L001`, `R001`, …).
+        [] {
             DeviceError::UnknownChip { .. } => "D001",
             DeviceError::OutOfMemory { .. } => "D002",
             DeviceError::HostMemory { .. } => "D003",
@@ -208,7 +226,10 @@ impl DeviceError {
             DeviceError::OutputCount { .. } => "D016",
             DeviceError::Operation { .. } => "D017",
             DeviceError::TensorName { .. } => "D018",
+            DeviceError::NoBackward { .. } => "D019",
+            DeviceError::Gradients { .. } => "D020",
             DeviceError::Unsavable { .. } => "D021",
+        } else {
             DeviceError::Kernel(e) => e.code(),
         }
     }
@@ -217,12 +238,12 @@ impl DeviceError {
     ///
     /// ```
     /// let error = tpu_device::Device::new("v3").unwrap_err();
-    /// assert_eq!(error.render(), format!("error[D001]: {error}"));
+    /// assert!(error.render().starts_with(&format!("error[D001]: {error}")));
     /// ```
     pub fn render(&self) -> String {
         match self {
             DeviceError::Kernel(e) => tpu_kernel::diagnose::render(e),
-            other => format!("error[{}]: {other}", other.code()),
+            other => tpu_kernel::diagnose::render_plain(other.code(), &other.to_string()),
         }
     }
 

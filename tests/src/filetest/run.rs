@@ -1,12 +1,15 @@
 //! `; run:` lines.
 //!
 //! `; run: x=[1, 2] scale=2.0 m=2 -> o=[2, 4]`: inputs, scalars and sizes by name; a size that is a whole dimension
-//! of an input need not be given. After the arrow the outputs by name, or `error R001 at 12:5: message`.
+//! of an input need not be given. After the arrow the outputs by name, or `error R001 at 12:5: message`; then what the
+//! kernel printed, as `printed [0, 1] at 12:5 "text"` with the grid step.
 //! Executors must agree on the text of the result.
 
 use super::array;
-use crate::executors::{Array, EXECUTORS, Executor, INTERPRETER, run};
+use crate::executors::{Array, EXECUTORS, Executor, INTERPRETER, run_logged};
 use std::collections::HashMap;
+use std::fmt::Write;
+use tpu_kernel::exec::Printed;
 use tpu_kernel::ir::{Kernel, Literal, ParamKind, SizeExpr, SizeId};
 use tpu_kernel::launch::Binding;
 
@@ -124,13 +127,19 @@ impl Launch {
         Ok(result)
     }
 
-    /// The outputs, or the error, as text.
+    /// The outputs, or the error, and what was printed, as text.
     fn run(&self, executor: Executor, kernel: &Kernel) -> String {
         let compiled = match (executor.compile)(kernel) {
             Ok(compiled) => compiled,
             Err(e) => return format!("does not compile: {e}"),
         };
-        match run(kernel, &compiled, &self.binding, &self.inputs, &self.scalars) {
+        let mut printed = String::new();
+        let mut log = |message: &Printed| {
+            let Printed { step, text, loc } = message;
+            let _ = write!(printed, " printed {step:?} at {}:{} {text:?}", loc.line, loc.column);
+        };
+        let outcome = run_logged(kernel, &compiled, &self.binding, &self.inputs, &self.scalars, &mut log);
+        let result = match outcome {
             Ok(outputs) => {
                 let named = kernel.outputs().zip(&outputs).map(|((_, p), a)| format!("{}={}", p.name, array::text(a)));
                 named.collect::<Vec<_>>().join(" ")
@@ -139,7 +148,8 @@ impl Launch {
                 let at = e.loc().map_or(String::new(), |loc| format!(" at {}:{}", loc.line, loc.column));
                 format!("error {}{at}: {e}", e.code())
             }
-        }
+        };
+        result + &printed
     }
 }
 

@@ -91,6 +91,20 @@ impl Format {
 
     /// The nearest number of the format, ties to even.
     pub fn encode(self, value: f32) -> u32 {
+        self.rounded(value, f64::round_ties_even)
+    }
+
+    /// One of the two neighbours of `value`: the one farther from zero where `random` / 2^32 is below the distance from the
+    /// nearer one, in units of the distance between them; compared exactly. Beyond the largest number the neighbour is what
+    /// [`encode`](Format::encode) makes of overflow: infinity, NaN, or the largest number again.
+    pub fn encode_stochastic(self, value: f32, random: u32) -> u32 {
+        // A fraction of f32 has 24 bits: f64 has it exactly, also 2^32 times it.
+        let pick = |units: f64| units.floor() + f64::from(u8::from(f64::from(random) < units.fract() * 4_294_967_296.0));
+        self.rounded(value, pick)
+    }
+
+    /// The number of the format whose magnitude, in units of its last place, is `pick` of that of the value.
+    fn rounded(self, value: f32, pick: impl Fn(f64) -> f64) -> u32 {
         if value.is_nan() {
             return self.nan();
         }
@@ -112,7 +126,7 @@ impl Format {
         let lowest = 1 - self.bias;
         // Of f64, no f32 is denormal: its exponent is in its bits.
         let exponent = (((magnitude.to_bits() >> 52) as i32) - 1023).max(lowest);
-        let units = (magnitude * power_of_two(self.mantissa as i32 - exponent)).round_ties_even() as u32;
+        let units = pick(magnitude * power_of_two(self.mantissa as i32 - exponent)) as u32;
         // A carry out of the mantissa goes into the exponent by itself.
         let rounded = (((exponent - lowest) as u32) << self.mantissa) + units;
         if rounded > self.largest() { beyond() } else { signed(rounded) }

@@ -1,8 +1,10 @@
 //! Evaluates regions: the body of a kernel and its index maps.
 
+use super::random::Random;
 use super::tile::{Data, Index, Tile, ravel, unravel};
-use super::{dot, reduce, shape};
-use crate::exec::RunError;
+use super::{dot, reduce, shape, sort};
+use crate::exec::print::{Shown, format};
+use crate::exec::{Log, Printed, RunError};
 use crate::ir::{Kernel, Literal, Op, OpKind, Param, Region, Shape, Type, Value, Window, eval};
 use crate::launch::Binding;
 use crate::math;
@@ -17,13 +19,16 @@ pub(super) struct Machine<'a> {
     pub(super) memory: Vec<Option<Tile>>,
     /// Values that are defined, by number.
     pub(super) values: Vec<Option<Data>>,
+    /// None before it is seeded.
+    random: Option<Random>,
+    log: Log<'a>,
 }
 
 impl<'a> Machine<'a> {
     /// Before the first step, without operands.
-    pub(super) fn new(kernel: &'a Kernel, binding: &'a Binding) -> Machine<'a> {
+    pub(super) fn new(kernel: &'a Kernel, binding: &'a Binding, log: Log<'a>) -> Machine<'a> {
         let step = vec![0; binding.grid.len()];
-        Machine { kernel, binding, step, memory: vec![], values: vec![None; kernel.types.len()] }
+        Machine { kernel, binding, step, memory: vec![], values: vec![None; kernel.types.len()], random: None, log }
     }
 
     /// The block that the index map gives for the running step: in range along each axis.
@@ -87,6 +92,30 @@ impl<'a> Machine<'a> {
                 return Ok(vec![]);
             }
             OpKind::Load(size) => self.load(op, *size)?,
+            OpKind::Gather { axis } => self.gather(op, *axis)?,
+            OpKind::Sort { axis, descending } => {
+                let operands = self.get_all(&op.operands);
+                let tiles: Vec<&Tile> = operands.iter().map(Data::tile).collect();
+                return Ok(sort::sort(&tiles, *axis, *descending).into_iter().map(Data::from).collect());
+            }
+            OpKind::PrngSeed => {
+                let seeds: Vec<u32> = op.operands.iter().map(|&v| self.get(v).scalar().bits()).collect();
+                self.random = Some(Random::new(&seeds));
+                return Ok(vec![]);
+            }
+            OpKind::PrngBits(shape) => match &mut self.random {
+                Some(random) => random.draw(*shape).into(),
+                None => return Err(RunError::Unseeded { step: self.step.clone(), loc: op.loc.clone() }),
+            },
+            OpKind::Print(text) => {
+                self.print(op, text);
+                return Ok(vec![]);
+            }
+            OpKind::Check(_) if self.get(op.operands[0]).bool() => return Ok(vec![]),
+            OpKind::Check(message) => {
+                let (message, step) = (message.clone(), self.step.clone());
+                return Err(RunError::Check { message, step, loc: op.loc.clone() });
+            }
             kind => self.compute(kind, &self.get_all(&op.operands), self.kernel.ty(op.results[0])),
         };
         Ok(vec![result])
@@ -101,7 +130,7 @@ impl<'a> Machine<'a> {
             OpKind::Size(id) => Data::Scalar(self.binding.sizes[id.0 as usize].into()),
             OpKind::Unary(op) => elementwise(ty, |at| math::unary(*op, operands[0].at(at)).expect("verified: element types fit")),
             OpKind::Binary(op) => elementwise(ty, |at| {
-                eval::binary(*op, operands[0].at(at), operands[1].at(at)).expect("verified: element types fit")
+                math::binary(*op, operands[0].at(at), operands[1].at(at)).expect("verified: element types fit")
             }),
             OpKind::Compare(op) => elementwise(ty, |at| {
                 eval::compare(*op, operands[0].at(at), operands[1].at(at)).expect("verified: element types fit").into()
@@ -111,19 +140,40 @@ impl<'a> Machine<'a> {
                 if chosen { operands[1].at(at) } else { operands[2].at(at) }
             }),
             OpKind::Cast(to) => elementwise(ty, |at| eval::cast(*to, operands[0].at(at))),
+            OpKind::Bitcast(to) => match &operands[0] {
+                Data::Scalar(literal) => Data::Scalar(Literal::from_bits(*to, literal.bits())),
+                Data::Tile(tile) => shape::bitcast(tile, *to, ty.shape()).into(),
+            },
+            OpKind::StochasticRound(to) => elementwise(ty, |at| {
+                eval::stochastic_round(*to, operands[0].at(at), operands[1].at(at)).expect("verified: element types fit")
+            }),
             OpKind::Iota { shape, axis } => shape::iota(*shape, *axis).into(),
             OpKind::Broadcast(to) => shape::broadcast(&operands[0], ty.dtype(), *to).into(),
             OpKind::Reshape(to) => shape::reshape(operands[0].tile(), *to).into(),
             OpKind::Transpose(perm) => shape::transpose(operands[0].tile(), perm, ty.shape()).into(),
+            OpKind::Slice { starts, strides, .. } => shape::slice(operands[0].tile(), starts, strides, ty.shape()).into(),
+            OpKind::Concat { axis } => {
+                let tiles: Vec<&Tile> = operands.iter().map(Data::tile).collect();
+                shape::concat(&tiles, *axis, ty.dtype(), ty.shape()).into()
+            }
+            OpKind::Rotate { axis, stride } => shape::rotate(operands[0].tile(), operands[1].i32(), *axis, *stride).into(),
+            OpKind::Extract(index) => {
+                let tile = operands[0].tile();
+                let position = index.iter().zip(tile.shape.dims()).fold(0, |position, (&i, &dim)| position * dim + i);
+                Data::Scalar(tile.at(position))
+            }
             OpKind::Reduce { op, axis } => reduce::reduce(*op, operands[0].tile(), *axis).into(),
+            OpKind::Scan { op, axis, reverse } => reduce::scan(*op, operands[0].tile(), *axis, *reverse).into(),
             OpKind::Dot { dims, precision } => {
-                let transposed = (dims.contract.0 == 0, dims.contract.1 == 1);
-                dot::dot(operands[0].tile(), operands[1].tile(), transposed, *precision, ty.dtype(), ty.shape()).into()
+                dot::dot(operands[0].tile(), operands[1].tile(), dims, *precision, ty.dtype(), ty.shape()).into()
             }
             OpKind::Load(_) | OpKind::Store | OpKind::If | OpKind::For | OpKind::While => {
                 unreachable!("`op` has the operations with effects and regions")
             }
-            _ => crate::pending("interpret"),
+            OpKind::Gather { .. } | OpKind::Sort { .. } | OpKind::PrngSeed | OpKind::PrngBits(_) => {
+                unreachable!("`op` has those that can fail, keep state, or have several results")
+            }
+            OpKind::Print(_) | OpKind::Check(_) => unreachable!("`op` has those without a result"),
         }
     }
 
@@ -152,6 +202,27 @@ impl<'a> Machine<'a> {
             }
             carried = self.region(&op.regions[1], Some(carried))?;
         }
+    }
+
+    fn gather(&self, op: &Op, axis: usize) -> Result<Data, RunError> {
+        let (tile, indices) = (self.get(op.operands[0]).tile(), self.get(op.operands[1]).tile());
+        match shape::gather(tile, indices, axis) {
+            Ok(gathered) => Ok(gathered.into()),
+            Err(index) => {
+                let (extent, step, loc) = (tile.shape.dim(axis), self.step.clone(), op.loc.clone());
+                Err(RunError::GatherIndex { axis, index, extent, step, loc })
+            }
+        }
+    }
+
+    fn print(&mut self, op: &Op, text: &str) {
+        let shown = |&v: &Value| match self.get(v) {
+            Data::Scalar(literal) => Shown::Scalar(*literal),
+            Data::Tile(tile) => Shown::Tile(tile.shape, (0..tile.bits.len()).map(|at| tile.at(at)).collect()),
+        };
+        let values: Vec<Shown> = op.operands.iter().map(shown).collect();
+        let printed = Printed { step: self.step.clone(), text: format(text, &values), loc: op.loc.clone() };
+        (self.log)(&printed);
     }
 
     fn load(&self, op: &Op, size: Shape) -> Result<Data, RunError> {

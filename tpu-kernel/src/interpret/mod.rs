@@ -7,8 +7,10 @@
 mod body;
 mod check;
 mod dot;
+mod random;
 mod reduce;
 mod shape;
+mod sort;
 mod tile;
 mod window;
 
@@ -30,7 +32,7 @@ pub fn run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Resul
     if binding.grid.iter().any(|&extent| extent <= 0) {
         return Ok(());
     }
-    let mut machine = Machine::new(kernel, binding);
+    let mut machine = Machine::new(kernel, binding, &mut *args.log);
     let mut scalars = args.scalars.iter();
     for (param, operand) in kernel.params.iter().zip(&kernel.body.args) {
         match param.kind {

@@ -91,20 +91,24 @@ impl Builder {
         self.open.len() - 1
     }
 
-    /// Adds an operation with no regions; returns its result, or `None` for `store`.
+    /// Adds an operation with no regions; returns its result, the first of `sort`, or `None` for those without, as `store`.
     pub fn op(&mut self, kind: OpKind, operands: &[Value], loc: Loc) -> Result<Option<Value>, Fault> {
+        Ok(self.results(kind, operands, loc)?.first().copied())
+    }
+
+    /// Adds an operation with no regions; returns all its results.
+    pub fn results(&mut self, kind: OpKind, operands: &[Value], loc: Loc) -> Result<Vec<Value>, Fault> {
         let types: Vec<Type> = operands.iter().map(|&v| self.ty(v)).collect();
         let results = infer(&kind, &types).map_err(|rule| Fault { rule, at: kind.mnemonic().to_string(), loc: loc.clone() })?;
         let results: Vec<Value> = results.into_iter().map(|ty| self.kernel.new_value(ty)).collect();
-        let first = results.first().copied();
-        self.append(Op { kind, operands: operands.to_vec(), results, regions: vec![], loc });
-        Ok(first)
+        self.append(Op { kind, operands: operands.to_vec(), results: results.clone(), regions: vec![], loc });
+        Ok(results)
     }
 
     /// Adds an operation that has a result.
     ///
     /// # Panics
-    /// For `store` and control flow, which have none of their own.
+    /// For control flow and operations with effects alone, as `store`, which have none of their own.
     pub fn value(&mut self, kind: OpKind, operands: &[Value], loc: Loc) -> Result<Value, Fault> {
         Ok(self.op(kind, operands, loc)?.expect("an operation with a result"))
     }

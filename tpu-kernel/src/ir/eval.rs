@@ -216,6 +216,17 @@ pub fn cast(to: DType, x: Literal) -> Literal {
     }
 }
 
+/// An f32 as one of its two neighbours in a narrower float type, picked by random bits as
+/// [`Format::encode_stochastic`] says. NaN stays NaN.
+pub fn stochastic_round(to: DType, x: Literal, random: Literal) -> Option<Literal> {
+    match (x.dtype(), random.dtype(), Format::of(to)) {
+        (DType::F32, DType::U32, Some(format)) => {
+            Some(Literal::from_bits(to, format.encode_stochastic(x.as_f32()?, random.bits())))
+        }
+        _ => None,
+    }
+}
+
 /// A result computed in f32, as the element type; NaN without payload.
 pub fn rounded(dtype: DType, value: f32) -> Literal {
     Literal::from_f32(dtype, if value.is_nan() { f32::NAN } else { value })

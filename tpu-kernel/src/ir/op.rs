@@ -62,8 +62,8 @@ pub enum OpKind {
     /// The same bits as another element type (neither is bool). Between widths, rows fold along the second to last
     /// dimension, low bits first: row r of f32 is rows 2r (low halves) and 2r + 1 of bf16.
     Bitcast(DType),
-    /// `stochastic_round x, bits`: f32 to one of the two neighbours in that float type, the farther one as often as the
-    /// uniform u32 `bits` say; NaN and infinities stay.
+    /// `stochastic_round x, bits`: f32 to one of the two neighbours in that float type: the one farther from zero where
+    /// `bits` / 2^32 is below the distance from the nearer one. NaN, infinities and exact values stay.
     StochasticRound(DType),
     /// A scalar, or a tile with dimensions of 1, repeated to this shape of the same rank.
     Broadcast(Shape),

@@ -41,7 +41,7 @@ impl<'a> Evaluator<'a> {
             OpKind::NumPrograms(axis) => self.numbers.grid.get(*axis).map(|&n| n.into()),
             OpKind::Size(id) => self.numbers.sizes.get(id.0 as usize).map(|&n| n.into()),
             OpKind::Unary(op) => math::unary(*op, operand(0)?),
-            OpKind::Binary(op) => eval::binary(*op, operand(0)?, operand(1)?),
+            OpKind::Binary(op) => math::binary(*op, operand(0)?, operand(1)?),
             OpKind::Compare(op) => eval::compare(*op, operand(0)?, operand(1)?).map(Literal::from),
             OpKind::Select => {
                 if operand(0)?.as_bool()? {
@@ -51,6 +51,8 @@ impl<'a> Evaluator<'a> {
                 }
             }
             OpKind::Cast(to) => Some(eval::cast(*to, operand(0)?)),
+            OpKind::Bitcast(to) => Some(Literal::from_bits(*to, operand(0)?.bits())),
+            OpKind::StochasticRound(to) => eval::stochastic_round(*to, operand(0)?, operand(1)?),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@
 //! implements [`Target`] and decides where arrays live, what is cached and what executes.
 
 use crate::ir::{DType, Kernel, Literal, Loc, Precision};
+use crate::transform::Transforms;
 use crate::{Error, F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4, bf16, f16};
 
 /// What a user chose for one launch of a kernel.
@@ -19,6 +20,8 @@ pub struct Config {
     pub precision: Precision,
     /// Rules that the launch may break.
     pub allow: Vec<Allow>,
+    /// What the kernel is transformed by, and its backward kernel.
+    pub transforms: Transforms,
 }
 
 /// A rule that a launch may break where its author insists.
@@ -55,12 +58,17 @@ pub trait Launchable: Send + Sync {
         None
     }
 
-    /// Builds the kernel for input arrays of these element types. Depends on nothing but the
+    /// What a launch gives, in order, as the kernel declares it; `None` where only the built kernel knows.
+    fn outputs(&self) -> Option<&'static [Argument]> {
+        None
+    }
+
+    /// Builds the kernel for input arrays of these element types, transformed as the configuration says. Depends on nothing but the
     /// configuration (without its sizes) and the types: a runtime may keep the result under that key.
     fn stage(&self, inputs: &[DType]) -> Result<Kernel, Error>;
 }
 
-/// An input or scalar of a kernel, as it is declared.
+/// An input, scalar or output of a kernel, as it is declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
     /// Its name.
@@ -69,6 +77,8 @@ pub struct Argument {
     pub scalar: bool,
     /// Its element type, where it is not a type parameter.
     pub dtype: Option<DType>,
+    /// The rank of its array; of a scalar 0.
+    pub rank: usize,
     /// Where it is declared.
     pub loc: Loc,
 }

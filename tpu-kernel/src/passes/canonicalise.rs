@@ -160,8 +160,10 @@ impl Pass<'_> {
         match op.kind {
             OpKind::If => self.branch(op, out),
             OpKind::For | OpKind::While => self.repeat(op, out),
-            OpKind::Load(_) | OpKind::Store => out.push(op),
-            _ => self.pure(op, out),
+            // `sort` is the one operation with several results; few kernels have two that are alike.
+            OpKind::Sort { .. } => out.push(op),
+            _ if op.kind.is_pure() => self.pure(op, out),
+            _ => out.push(op),
         }
     }
 

@@ -44,7 +44,12 @@ impl Table {
 
 fn commutes(kind: &OpKind) -> bool {
     match kind {
-        OpKind::Binary(op) => !matches!(op, BinaryOp::Sub | BinaryOp::Div | BinaryOp::Rem),
+        OpKind::Binary(op) => match op {
+            BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => true,
+            BinaryOp::Sub | BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv | BinaryOp::FloorMod => false,
+            BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot | BinaryOp::Copysign | BinaryOp::NextAfter => false,
+            BinaryOp::Shl | BinaryOp::Shr | BinaryOp::ShrLogical => false,
+        },
         OpKind::Compare(op) => matches!(op, CompareOp::Eq | CompareOp::Ne),
         _ => false,
     }

@@ -1,8 +1,9 @@
 //! Drops operations, results and carried values that nothing observes.
 //!
-//! Rules: what may fail or not end at run time stays, so that the error stays: stores, loads with
-//! starts that are not constant, `for` without a constant positive step, and `while`. A carried value
-//! that serves only to compute itself goes.
+//! Rules: what may fail or not end at run time stays, so that the error stays: loads with starts that are
+//! not constant, `gather`, `check`, `for` without a constant positive step, and `while`; so does what changes memory, the
+//! log or the state of the launch: `store`, `print`, `prng_seed`, `prng_bits`. A carried value that serves only to compute
+//! itself goes.
 
 use crate::ir::{Kernel, Op, OpKind, Region, Value};
 
@@ -91,7 +92,8 @@ impl<'a> Marker<'a> {
                 self.index(&region.ops, Some(id), constants);
             }
             let effect = match op.kind {
-                OpKind::Store | OpKind::While => true,
+                OpKind::Store | OpKind::While | OpKind::Gather { .. } | OpKind::Check(_) => true,
+                OpKind::Print(_) | OpKind::PrngSeed | OpKind::PrngBits(_) => true,
                 OpKind::Load(_) => !op.operands[1..].iter().all(|v| constant(v).is_some()),
                 OpKind::For => constant(&op.operands[2]).is_none_or(|step| step <= 0),
                 _ => false,

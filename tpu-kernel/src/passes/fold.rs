@@ -82,6 +82,8 @@ fn constant(kind: &OpKind, operands: &[Value], defs: &Defs<'_>) -> Option<Litera
             (a == b && total).then(|| matches!(op, CompareOp::Eq | CompareOp::Le | CompareOp::Ge).into())
         }
         (OpKind::Cast(to), &[x]) => Some(eval::cast(*to, defs.literal(x)?)),
+        (OpKind::Bitcast(to), &[x]) => Some(Literal::from_bits(*to, defs.literal(x)?.bits())),
+        (OpKind::Extract(_), &[x]) => defs.splat(x),
         _ => None,
     }
 }
@@ -131,6 +133,14 @@ fn identity(kind: &OpKind, operands: &[Value], defs: &Defs<'_>) -> Option<Rewrit
             }
             _ => None,
         },
+        (OpKind::Bitcast(to), &[x]) => (defs.ty(x).dtype() == *to).then_some(Rewrite::Value(x)),
+        (OpKind::Slice { shape, .. }, &[x]) => is_shape(x, *shape, defs).then_some(Rewrite::Value(x)),
+        (OpKind::Concat { .. }, &[x]) => Some(Rewrite::Value(x)),
+        (OpKind::Rotate { axis, stride: None }, &[x, amount]) => {
+            let turns = i64::from(defs.literal(amount)?.as_i32()?).rem_euclid(defs.ty(x).shape().dim(*axis) as i64);
+            (turns == 0).then_some(Rewrite::Value(x))
+        }
+        (OpKind::Scan { axis, .. }, &[x]) => (defs.ty(x).shape().dim(*axis) == 1).then_some(Rewrite::Value(x)),
         (OpKind::Reduce { op, axis }, &[x]) => {
             let kept = defs.ty(x).shape().dim(*axis) == 1 && !matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin);
             kept.then_some(Rewrite::Value(x))

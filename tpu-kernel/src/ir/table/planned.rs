@@ -18,66 +18,23 @@ const DMA: &str = "Copies between memories";
 const SEMAPHORE: &str = "Semaphores and barriers";
 const PLACE: &str = "Cores and devices";
 const REGION: &str = "Regions";
-const RANDOM: &str = "Random numbers";
 const DEBUG: &str = "Debugging";
 const SPARSE: &str = "SparseCore";
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    row(MATH, "exp2", ["x", "", "as x", "floats", "2 to the power x.", "`math.exp2`"]),
-    row(MATH, "expm1", ["x", "", "as x", "floats", "exp(x) - 1 without cancellation.", "refused: `exp` - 1 with a series near 0"]),
-    row(MATH, "log", ["x", "", "as x", "floats", "Natural logarithm.", "`math.log`"]),
-    row(MATH, "log2", ["x", "", "as x", "floats", "Logarithm to base 2.", "`math.log2`"]),
-    row(MATH, "log1p", ["x", "", "as x", "floats", "log(1 + x) without cancellation.", "`math.log1p`"]),
-    row(MATH, "sin", ["x", "", "as x", "floats", "Sine.", "`math.sin`"]),
-    row(MATH, "cos", ["x", "", "as x", "floats", "Cosine.", "`math.cos`"]),
-    row(MATH, "tan", ["x", "", "as x", "floats", "Tangent.", "`math.tan`"]),
-    row(MATH, "asin, acos, atan", ["x", "", "as x", "floats", "Inverse sine, cosine, tangent.", "refused: `atan2` with `sqrt`; `atan2(x, 1)`"]),
-    row(MATH, "atan2", ["y, x", "", "as y", "floats", "The angle of (x, y).", "`math.atan2`; bf16: through f32"]),
-    row(MATH, "sinh, cosh", ["x", "", "as x", "floats", "Hyperbolic sine and cosine.", "refused: (eˣ ∓ e⁻ˣ) / 2"]),
-    row(MATH, "asinh, acosh, atanh", ["x", "", "as x", "floats", "Inverse hyperbolic functions.", "refused: `log`, `sqrt`, `log1p`"]),
-    row(MATH, "erf", ["x", "", "as x", "floats", "Error function.", "`math.erf`"]),
-    row(MATH, "erfc, erf_inv", ["x", "", "as x", "floats", "Its complement and inverse.", "refused: 1 - `erf`; a polynomial"]),
-    row(MATH, "pow", ["a, b", "", "as a", "floats", "a to the power b.", "`math.powf`; scalars: through a 1×1 vector"]),
-    row(MATH, "cbrt", ["x", "", "as x", "floats", "Cube root.", "refused: exp(log |x| / 3) with the sign"]),
-    row(MATH, "logistic", ["x", "", "as x", "floats", "1 / (1 + exp(-x)).", "`tpu.logistic`"]),
-    row(MATH, "recip", ["x", "approximate", "as x", "floats", "1 / x, or the chip's approximation.", "`tpu.reciprocal`; bf16 on v4 to v5p: through f32"]),
-    row(MATH, "floor, ceil, trunc", ["x", "", "as x", "floats", "Down, up, toward zero.", "`math.floor`, `math.ceil`, `math.trunc` (bf16 on v4 to v5p: through f32)"]),
-    row(MATH, "round, round_even", ["x", "", "as x", "floats", "To nearest; ties away from zero, or to even.", "`math.round`, `math.roundeven`"]),
-    row(MATH, "sign", ["x", "", "as x", "numbers", "-1, 0 or 1; of a float NaN and the sign of zero stay.", "comparisons and `select`"]),
-    row(MATH, "copysign, next_after", ["a, b", "", "as a", "floats", "a with the sign of b; the neighbour of a toward b.", "refused: bit operations"]),
-    row(MATH, "is_nan, is_finite", ["x", "", "bool", "floats", "Classification.", "refused: comparison of the bits"]),
     row(MATH, "fma", ["a, b, c", "", "as a", "floats", "a · b + c, rounded once.", "refused: `mul`, `add` (rounds twice: only where allowed)"]),
-    row(MATH, "clamp", ["lo, x, hi", "", "as x", "numbers", "max(lo, min(x, hi)).", "refused: `max`, `min`"]),
 
-    row(BITS, "shl, shr, shr_logical", ["a, b", "", "as a", "integers", "Shifts; by the width or more gives 0, or the sign.", "`arith.shli`, `shrsi`, `shrui` with `select`; not proof of alignment"]),
-    row(BITS, "clz, popcount, ctz", ["x", "", "as x", "integers", "Leading zeros, ones, trailing zeros.", "`math.ctlz`, `math.ctpop`; narrow: through i32; `ctz` by `popcount`"]),
-    row(BITS, "floor_div, floor_mod, ceil_div", ["a, b", "", "as a", "integers", "Division that rounds down or up.", "refused: `divsi`, `remsi`, sign test, `select`"]),
-    row(BITS, "unsigned min, max, div, rem, lt…", ["a, b", "", "as a", "u8 u16 u32", "The same on unsigned element types.", "`divui`, `remui`, `cmpi ult`; `maxui`: flip the sign bit, `maxsi`"]),
+    row(BITS, "ctz", ["x", "", "as x", "integers", "Trailing zeros.", "by `popcount`"]),
+    row(BITS, "ceil_div", ["a, b", "", "as a", "integers", "Division that rounds up.", "refused: `divsi`, `remsi`, sign test, `select`"]),
     row(BITS, "mul_wide", ["a, b", "", "two tiles", "i32 u32", "The low and the high half of a product.", "`arith.mulsi_extended`, `mului_extended`"]),
 
-    row(CONVERT, "bitcast", ["x", "element type", "tile", "all but bool", "The same bits; between widths, rows fold into words along the second to last dimension.", "`arith.bitcast`, `tpu.bitcast`"]),
     row(CONVERT, "cast with rounding", ["x", "element type, rounding", "tile", "all", "A cast that rounds to even or toward zero, or saturates.", "`tpu.truncf`, `tpu.fptosi`, `tpu.sitofp`"]),
     row(CONVERT, "reduce_precision", ["x", "exponent and mantissa bits", "as x", "f32", "Rounds to a smaller format and back.", "`tpu.reduce_precision`"]),
-    row(CONVERT, "stochastic_round", ["x, bits", "element type", "tile", "f32", "One of the two neighbours, by the given random bits.", "`tpu.stochastic_convert_elementwise`; v5 and later"]),
-    row(CONVERT, "pack, unpack", ["tiles, or a tile and a position", "element type", "tile", "f32 bf16 integers", "Several narrow elements in one word, lowest bits first.", "`tpu.pack_elementwise`, `tpu.unpack_elementwise`"]),
 
-    row(SHAPE, "slice", ["tile", "starts, sizes", "tile", "all", "A part with constant starts.", "`vector.extract_strided_slice`, stride 1"]),
-    row(SHAPE, "extract", ["tile, indices", "", "scalar", "all", "One element.", "`vector.extract` of 32 bits, constant indices; else mask and reduce"]),
     row(SHAPE, "insert", ["tile, x, indices", "", "tile", "all", "The tile with one element replaced.", "refused: `iota`, `eq`, `select`"]),
-    row(SHAPE, "concatenate", ["tiles", "axis", "tile", "all", "One after the other along the axis.", "`tpu.concatenate`, aligned or not"]),
-    row(SHAPE, "pad", ["tile, x", "low and high, by dimension", "tile", "all", "The tile with a border of x.", "`tpu.concatenate`"]),
-    row(SHAPE, "tile", ["tile", "counts, by dimension", "tile", "all", "Repeated whole.", "`tpu.concatenate`"]),
-    row(SHAPE, "rotate", ["tile, amount", "axis; stride and its axis", "tile", "all", "As `np.roll`; with a stride, row r rotates by amount + r · stride.", "`tpu.dynamic_rotate`; strided: 32 bits on v5 and later"]),
-    row(SHAPE, "gather", ["tile, indices", "axis", "tile", "32 bits; others by widening", "Element indices\\[i] along the axis; outside: NaN, or the poison of the type.", "`tpu.dynamic_gather` within 128 lanes or one register; else several and `select`, or a one-hot product"]),
-    row(SHAPE, "triangle", ["", "shape, diagonal", "bool tile", "bool", "Whether the column is not above the row's diagonal.", "two `tpu.iota`, `cmpi`"]),
 
     row(REDUCTION, "reduce over axes", ["tile", "operation, several axes", "tile", "numbers", "`reduce` over a set of axes in one step.", "`vector.multi_reduction`"]),
-    row(REDUCTION, "reduce product, all, any", ["tile", "axis", "tile", "numbers; bool", "Product; whether all, or any.", "`dynamic_rotate` and `mulf`; `extui`, `minsi`, `maxsi`"]),
-    row(REDUCTION, "argmax, argmin", ["tile", "axis", "i32 tile", "numbers", "The first index of the extreme; the first NaN wins; of nothing but NaN or -inf, 0.", "`tpu.reduce_index` of f32; else `max`, `eq`, `iota`, `min`"]),
-    row(REDUCTION, "cumsum, cummax", ["tile", "axis, reverse", "tile", "numbers", "Running sum or maximum.", "refused: triangular product, or rotate, `select` and add"]),
-    row(REDUCTION, "dot of narrow elements", ["a, b", "as `dot`", "i32 or f32 tile", "i8 i4 f8, mixed with floats", "Exact products, accumulated in i32 or f32.", "`tpu.matmul`; i8 · i4: extend; v4: through bf16"]),
-    row(REDUCTION, "dot with batch", ["a, b of rank 3", "batch, contracted and free dimensions", "tile", "as `dot`", "Products side by side.", "`tpu.matmul` with dimension numbers, one or two batch dimensions"]),
     row(REDUCTION, "dot with accumulator", ["a, b, acc", "as `dot`", "as acc", "as `dot`", "acc + a · b.", "`tpu.matmul`; never with a loop's carry as acc"]),
     row(REDUCTION, "mxu_push, mxu_acc, mxu_pop", ["tile", "unit, register", "tile", "as `dot`", "The multiplier's own staging registers and accumulators.", "operations of their own, not yet tried against libtpu"]),
 
@@ -115,12 +72,6 @@ pub(super) const ROWS: &[Row] = &[
     row(REGION, "pipeline", ["arrays", "grid, windows; region", "", "all", "A grid inside the kernel, with its own windows.", "`scf.for` with `enqueue_dma` and waits"]),
     row(REGION, "switch", ["i32 scalar", "regions", "any number", "all", "One of several regions.", "`scf.index_switch` is refused: nested `scf.if`"]),
 
-    row(RANDOM, "prng_seed", ["i32 scalars", "", "", "i32", "Seeds the core's generator.", "`tpu.prng_set_seed_32`, one or two seeds"]),
-    row(RANDOM, "prng_bits", ["", "shape", "i32 tile", "i32", "The next random bits; they depend on the chip.", "`tpu.prng_random_bits`, rank ≥ 2"]),
-    row(RANDOM, "threefry, philox", ["key, counters", "shape", "i32 tile", "i32", "Random bits that are the same everywhere.", "arithmetic on i32"]),
-
-    row(DEBUG, "print", ["values", "format", "", "all", "Writes to the log, with the grid step.", "`tpu.log`, scalars only"]),
-    row(DEBUG, "check", ["bool scalar", "message", "", "bool", "Ends the kernel with an error where it is false.", "`cf.assert`"]),
     row(DEBUG, "trace", ["", "name; region", "any number", "all", "Names a span in the timeline.", "`tpu.trace_start`, `tpu.trace_stop`"]),
     row(DEBUG, "delay", ["i32 scalar", "", "", "i32", "Waits so many cycles.", "`tpu.delay`"]),
 

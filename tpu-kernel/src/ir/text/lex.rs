@@ -26,7 +26,7 @@ pub(super) enum Token<'a> {
 pub(super) type LexError = (Position, String);
 
 /// Names and numbers are not longer, so that a kernel that repeats one is not much larger than its text.
-const MAX_NAME: usize = 1024;
+pub(super) const MAX_NAME: usize = 1024;
 
 const PUNCTUATION: [&str; 17] = ["->", "(", ")", "{", "}", "[", "]", "<", ">", ",", ":", "=", "+", "-", "*", "@", "?"];
 
@@ -70,7 +70,6 @@ impl<'a> Lexer<'a> {
         };
         match &token {
             Token::Word(s) | Token::Number(s) if s.len() > MAX_NAME => Err((start, format!("longer than {MAX_NAME} bytes"))),
-            Token::Text(s) if s.len() > MAX_NAME => Err((start, format!("longer than {MAX_NAME} bytes"))),
             _ => Ok((token, start)),
         }
     }

@@ -2,7 +2,10 @@
 
 use super::lex::{Position, Token};
 use super::parse::{Parser, Result, error};
-use crate::ir::{BinaryOp, CompareOp, DType, Literal, Loc, Op, OpKind, Precision, ReduceOp, Region, Shape, Type, UnaryOp, Value};
+use crate::ir::{
+    BinaryOp, CompareOp, DType, DotDims, Literal, Loc, Op, OpKind, Precision, ReduceOp, Region, RotateStride, ScanOp, Shape, Type,
+    UnaryOp, Value,
+};
 
 /// An operation's kind as far as it is known before its result type.
 enum Form {
@@ -10,10 +13,12 @@ enum Form {
     /// The literal, and the element type where it is given.
     Const(Option<DType>, Digits),
     Iota(Option<Shape>, usize),
-    Cast(Option<DType>),
-    Broadcast(Option<Shape>),
-    Reshape(Option<Shape>),
-    Load(Option<Shape>),
+    /// `cast`, `bitcast` or `stochastic_round`.
+    Converted(fn(DType) -> OpKind, Option<DType>),
+    /// `broadcast`, `reshape`, `load` or `prng_bits`.
+    Shaped(fn(Shape) -> OpKind, Option<Shape>),
+    /// Shape, starts and strides.
+    Slice(Option<Shape>, Vec<usize>, Vec<usize>),
 }
 
 /// The text of a literal.
@@ -210,30 +215,63 @@ impl Parser<'_> {
             "iota" => {
                 let shape = self.to(Self::shape)?;
                 let operands = self.values()?;
-                self.expect_word("axis")?;
-                return Ok((Form::Iota(shape, self.number("an axis")?), operands));
+                return Ok((Form::Iota(shape, self.axis()?), operands));
             }
-            "cast" => Form::Cast(self.to(|p| {
-                let at = p.at;
-                let word = p.word("an element type")?;
-                DType::from_name(word).ok_or_else(|| error(at, format!("`{word}` is not an element type")))
-            })?),
-            "broadcast" => Form::Broadcast(self.to(Self::shape)?),
-            "reshape" => Form::Reshape(self.to(Self::shape)?),
+            "cast" => Form::Converted(OpKind::Cast, self.to(Self::dtype)?),
+            "bitcast" => Form::Converted(OpKind::Bitcast, self.to(Self::dtype)?),
+            "stochastic_round" => Form::Converted(OpKind::StochasticRound, self.to(Self::dtype)?),
+            "broadcast" => Form::Shaped(OpKind::Broadcast, self.to(Self::shape)?),
+            "reshape" => Form::Shaped(OpKind::Reshape, self.to(Self::shape)?),
+            "prng_bits" => Form::Shaped(OpKind::PrngBits, self.to(Self::shape)?),
+            "prng_seed" => Form::Known(OpKind::PrngSeed),
+            "print" | "check" => {
+                let text = self.text("a text")?;
+                let operands = if self.eat(",") { self.values()? } else { vec![] };
+                let kind = if mnemonic == "print" { OpKind::Print(text) } else { OpKind::Check(text) };
+                return Ok((Form::Known(kind), operands));
+            }
+            "slice" => {
+                let shape = self.to(Self::shape)?;
+                let operands = self.values()?;
+                self.expect_word("starts")?;
+                let starts = self.numbers("the first element")?;
+                let strides = if self.eat_word("strides") { self.numbers("a stride")? } else { vec![1; starts.len()] };
+                return Ok((Form::Slice(shape, starts, strides), operands));
+            }
+            "extract" => {
+                let operands = self.values()?;
+                return Ok((Form::Known(OpKind::Extract(self.numbers("an index")?)), operands));
+            }
+            "concat" | "gather" | "rotate" | "sort" => {
+                let operands = self.values()?;
+                let axis = self.axis()?;
+                let kind = match mnemonic {
+                    "concat" => OpKind::Concat { axis },
+                    "gather" => OpKind::Gather { axis },
+                    "rotate" => OpKind::Rotate { axis, stride: self.rotate_stride()? },
+                    _ => OpKind::Sort { axis, descending: self.eat_word("descending") },
+                };
+                return Ok((Form::Known(kind), operands));
+            }
+            "scan" => {
+                let at = self.at;
+                let name = self.word("`sum`, `prod`, `max` or `min`")?;
+                let op = ScanOp::from_name(name).ok_or_else(|| error(at, format!("`{name}` is not a running reduction")))?;
+                let operands = self.values()?;
+                let axis = self.axis()?;
+                return Ok((Form::Known(OpKind::Scan { op, axis, reverse: self.eat_word("reverse") }), operands));
+            }
             "transpose" => {
                 let operands = self.values()?;
                 self.expect_word("perm")?;
-                self.expect("[")?;
-                let perm = self.list("]", |p| p.number("a dimension"))?;
-                return Ok((Form::Known(OpKind::Transpose(perm)), operands));
+                return Ok((Form::Known(OpKind::Transpose(self.numbers("a dimension")?)), operands));
             }
             "reduce" => {
                 let at = self.at;
-                let name = self.word("`sum`, `max` or `min`")?;
+                let name = self.word("a reduction, as `sum`")?;
                 let op = ReduceOp::from_name(name).ok_or_else(|| error(at, format!("`{name}` is not a reduction")))?;
                 let operands = self.values()?;
-                self.expect_word("axis")?;
-                return Ok((Form::Known(OpKind::Reduce { op, axis: self.number("an axis")? }), operands));
+                return Ok((Form::Known(OpKind::Reduce { op, axis: self.axis()? }), operands));
             }
             "dot" => {
                 let operands = self.values()?;
@@ -246,7 +284,7 @@ impl Parser<'_> {
                     operands.push(self.value()?);
                     self.starts(&mut operands)?;
                 }
-                return Ok((Form::Load(shape), operands));
+                return Ok((Form::Shaped(OpKind::Load, shape), operands));
             }
             "store" => {
                 let mut operands = vec![];
@@ -280,9 +318,62 @@ impl Parser<'_> {
         Ok(())
     }
 
+    fn dtype(&mut self) -> Result<DType> {
+        let at = self.at;
+        let word = self.word("an element type")?;
+        DType::from_name(word).ok_or_else(|| error(at, format!("`{word}` is not an element type")))
+    }
+
+    /// `axis 1`.
+    fn axis(&mut self) -> Result<usize> {
+        self.expect_word("axis")?;
+        self.number("an axis")
+    }
+
+    /// `[1, 2]`.
+    fn numbers(&mut self, each: &str) -> Result<Vec<usize>> {
+        self.expect("[")?;
+        self.list("]", |p| p.number(each))
+    }
+
+    /// `stride -2 along 0`, or nothing.
+    fn rotate_stride(&mut self) -> Result<Option<RotateStride>> {
+        if !self.eat_word("stride") {
+            return Ok(None);
+        }
+        let at = self.at;
+        let negative = self.eat("-");
+        let size: i64 = self.number("a stride")?;
+        let by = i32::try_from(if negative { -size } else { size });
+        let by = by.map_err(|_| error(at, "this stride does not fit 32 bits".into()))?;
+        self.expect_word("along")?;
+        Ok(Some(RotateStride { by, axis: self.number("an axis")? }))
+    }
+
+    /// `[1, 2]`, of exactly two.
+    fn pair(&mut self) -> Result<(usize, usize)> {
+        self.expect("[")?;
+        let left = self.number("a dimension")?;
+        self.expect(",")?;
+        let right = self.number("a dimension")?;
+        self.expect("]")?;
+        Ok((left, right))
+    }
+
     fn dot(&mut self) -> Result<OpKind> {
-        let lhs_transposed = self.eat_word("lhs_transposed");
-        let rhs_transposed = self.eat_word("rhs_transposed");
+        let dims = if self.eat_word("contract") {
+            let contract = self.pair()?;
+            let batch = if self.eat_word("batch") {
+                self.expect("[")?;
+                self.list("]", Self::pair)?
+            } else {
+                vec![]
+            };
+            DotDims { contract, batch }
+        } else {
+            let lhs_transposed = self.eat_word("lhs_transposed");
+            DotDims::matrices(lhs_transposed, self.eat_word("rhs_transposed"))
+        };
         let precision = if self.eat_word("precision") {
             let at = self.at;
             let name = self.word("`default`, `high` or `highest`")?;
@@ -290,7 +381,7 @@ impl Parser<'_> {
         } else {
             Precision::Default
         };
-        Ok(OpKind::Dot { dims: crate::ir::DotDims::matrices(lhs_transposed, rhs_transposed), precision })
+        Ok(OpKind::Dot { dims, precision })
     }
 
     fn digits(&mut self) -> Result<Digits> {
@@ -335,9 +426,8 @@ fn complete(form: Form, types: &[Type], at: Position) -> Result<OpKind> {
             OpKind::Const(literal.ok_or_else(|| error(at, format!("`{text}` is not a literal of {dtype}")))?)
         }
         Form::Iota(given, axis) => OpKind::Iota { shape: shape(given)?, axis },
-        Form::Cast(given) => OpKind::Cast(dtype(given)?),
-        Form::Broadcast(given) => OpKind::Broadcast(shape(given)?),
-        Form::Reshape(given) => OpKind::Reshape(shape(given)?),
-        Form::Load(given) => OpKind::Load(shape(given)?),
+        Form::Converted(kind, given) => kind(dtype(given)?),
+        Form::Shaped(kind, given) => kind(shape(given)?),
+        Form::Slice(given, starts, strides) => OpKind::Slice { starts, shape: shape(given)?, strides },
     })
 }

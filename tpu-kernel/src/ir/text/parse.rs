@@ -5,7 +5,7 @@
 //! defined (the verifier refuses that); a name that is defined nowhere is an error here.
 
 use super::lex;
-use super::lex::{Lexer, Position, Token};
+use super::lex::{Lexer, MAX_NAME, Position, Token};
 use crate::ir::{
     BlockDim, DType, GridDim, Kernel, Loc, MAX_DEPTH, Param, ParamKind, Region, Semantics, Shape, SizeId, Space, Type, Value,
     Window,
@@ -148,8 +148,28 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// A quoted string of any length.
+    pub(super) fn text(&mut self, want: &str) -> Result<String> {
+        match self.token {
+            Token::Text(_) => match self.advance() {
+                Token::Text(text) => Ok(text),
+                _ => self.unexpected(want),
+            },
+            _ => self.unexpected(&format!("{want} in quotes")),
+        }
+    }
+
+    /// Refuses a quoted name that is too long.
+    fn short(&self) -> Result<()> {
+        match &self.token {
+            Token::Text(text) if text.len() > MAX_NAME => self.fail(format!("longer than {MAX_NAME} bytes")),
+            _ => Ok(()),
+        }
+    }
+
     /// A name: a word, or a quoted string.
     pub(super) fn name(&mut self) -> Result<String> {
+        self.short()?;
         match self.token {
             Token::Word(_) | Token::Text(_) => match self.advance() {
                 Token::Word(word) => Ok(word.to_string()),
@@ -299,11 +319,10 @@ impl<'a> Parser<'a> {
             });
         }
         self.expect("(")?;
+        self.short()?;
         let file = match self.token {
             Token::Text(_) => {
-                let Token::Text(text) = self.advance() else {
-                    return self.unexpected("a file");
-                };
+                let text = self.text("a file")?;
                 self.expect(":")?;
                 Cow::Owned(text)
             }

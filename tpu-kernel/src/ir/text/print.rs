@@ -231,29 +231,52 @@ impl<'a> Printer<'a> {
                 self.operands(f, operands)?;
                 write!(f, " axis {axis}")
             }
-            OpKind::Cast(dtype) => {
+            OpKind::Cast(dtype) | OpKind::Bitcast(dtype) | OpKind::StochasticRound(dtype) => {
                 if result.map(Type::dtype) != Some(*dtype) {
                     write!(f, " to {dtype}")?;
                 }
                 self.operands(f, operands)
             }
-            OpKind::Broadcast(shape) | OpKind::Reshape(shape) => {
+            OpKind::Broadcast(shape) | OpKind::Reshape(shape) | OpKind::PrngBits(shape) => {
                 f.write_str(&to_shape(shape))?;
                 self.operands(f, operands)
             }
-            OpKind::Bitcast(_)
-            | OpKind::StochasticRound(_)
-            | OpKind::Slice { .. }
-            | OpKind::Concat { .. }
-            | OpKind::Rotate { .. }
-            | OpKind::Gather { .. }
-            | OpKind::Scan { .. }
-            | OpKind::Sort { .. }
-            | OpKind::Extract(_)
-            | OpKind::PrngSeed
-            | OpKind::PrngBits(_)
-            | OpKind::Print(_)
-            | OpKind::Check(_) => crate::pending("text"),
+            OpKind::Slice { starts, shape, strides } => {
+                f.write_str(&to_shape(shape))?;
+                self.operands(f, operands)?;
+                write!(f, " starts [{}]", join(starts, usize::to_string))?;
+                match strides.len() == starts.len() && strides.iter().all(|&s| s == 1) {
+                    true => Ok(()),
+                    false => write!(f, " strides [{}]", join(strides, usize::to_string)),
+                }
+            }
+            OpKind::Concat { axis } | OpKind::Gather { axis } => {
+                self.operands(f, operands)?;
+                write!(f, " axis {axis}")
+            }
+            OpKind::Rotate { axis, stride } => {
+                self.operands(f, operands)?;
+                write!(f, " axis {axis}")?;
+                stride.map_or(Ok(()), |stride| write!(f, " stride {} along {}", stride.by, stride.axis))
+            }
+            OpKind::Scan { op, axis, reverse } => {
+                write!(f, " {op}")?;
+                self.operands(f, operands)?;
+                write!(f, " axis {axis}{}", if *reverse { " reverse" } else { "" })
+            }
+            OpKind::Sort { axis, descending } => {
+                self.operands(f, operands)?;
+                write!(f, " axis {axis}{}", if *descending { " descending" } else { "" })
+            }
+            OpKind::Extract(index) => {
+                self.operands(f, operands)?;
+                write!(f, " [{}]", join(index, usize::to_string))
+            }
+            OpKind::Print(text) | OpKind::Check(text) => {
+                write!(f, " {}", quote(text))?;
+                // The comma tells an operand from what the next line defines.
+                if operands.is_empty() { Ok(()) } else { write!(f, ", {}", self.values(operands)) }
+            }
             OpKind::Transpose(perm) => {
                 self.operands(f, operands)?;
                 write!(f, " perm [{}]", join(perm, usize::to_string))
@@ -265,8 +288,17 @@ impl<'a> Printer<'a> {
             }
             OpKind::Dot { dims, precision } => {
                 self.operands(f, operands)?;
-                f.write_str(if dims.contract.0 == 0 { " lhs_transposed" } else { "" })?;
-                f.write_str(if dims.contract.1 == 1 { " rhs_transposed" } else { "" })?;
+                let shapes: Vec<Shape> = operands.iter().filter_map(|&v| self.ty(v)).map(Type::shape).collect();
+                let (lhs, rhs) = dims.contract;
+                if dims.batch.is_empty() && lhs < 2 && rhs < 2 && shapes.iter().all(|s| s.rank() == 2) {
+                    f.write_str(if lhs == 0 { " lhs_transposed" } else { "" })?;
+                    f.write_str(if rhs == 1 { " rhs_transposed" } else { "" })?;
+                } else {
+                    write!(f, " contract [{lhs}, {rhs}]")?;
+                    if !dims.batch.is_empty() {
+                        write!(f, " batch [{}]", join(&dims.batch, |(l, r)| format!("[{l}, {r}]")))?;
+                    }
+                }
                 match precision {
                     Precision::Default => Ok(()),
                     other => write!(f, " precision {other}"),
@@ -293,7 +325,9 @@ impl<'a> Printer<'a> {
                 write!(f, " {}", self.size(*id))?;
                 self.operands(f, operands)
             }
-            OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select => self.operands(f, operands),
+            OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select | OpKind::PrngSeed => {
+                self.operands(f, operands)
+            }
             OpKind::If | OpKind::For | OpKind::While => self.operands(f, operands),
         }
     }
