@@ -225,6 +225,7 @@ fn build_help(fault: &BuildFault) -> Option<&'static str> {
             Some("elements wrap while a kernel runs, but a constant that wraps is no wish: write the constant that is meant")
         }
         BuildFault::DivisionByZero { .. } => Some("divide by a constant that is not zero"),
+        BuildFault::Literal { dtype, .. } if dtype.is_integer() => Some("write a value within the range of the elements"),
         BuildFault::Literal { .. } => Some("write a value within the range of the elements, or `f32::INFINITY`"),
         BuildFault::OutOfRegion(_) | BuildFault::Panic { .. } => None,
     }
