@@ -80,6 +80,18 @@ impl Writer {
         self.builder.value(kind, operands, loc).expect("a well-typed operation")
     }
 
+    /// All results of an operation.
+    pub fn results(&mut self, kind: OpKind, operands: &[Value]) -> Vec<Value> {
+        let loc = self.loc();
+        self.builder.results(kind, operands, loc).expect("a well-typed operation")
+    }
+
+    /// An operation without a result.
+    pub fn effect(&mut self, kind: OpKind, operands: &[Value]) {
+        let loc = self.loc();
+        self.builder.op(kind, operands, loc).expect("a well-typed operation");
+    }
+
     /// A scalar constant.
     pub fn constant(&mut self, literal: impl Into<Literal>) -> Value {
         let loc = self.loc();

@@ -1,6 +1,7 @@
 //! What the tests share: executors and arrays, the filetests' directives, the generator of random
-//! kernels, and libtpu as a judge.
+//! kernels, libtpu as a judge, and the measuring of functions.
 
+pub mod accuracy;
 pub mod devices;
 pub mod executors;
 pub mod filetest;
@@ -8,14 +9,25 @@ pub mod generate;
 pub mod idioms;
 pub mod kernels;
 pub mod libtpu;
+pub mod matrix;
 pub mod one_op;
+pub mod transformed;
 
 /// The snippets of the documents compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
 
+/// So do those of every error's page.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/errors.md")]
+pub struct Errors;
+
 /// So do those of the language.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/language.md")]
 pub struct Language;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/transformations.md")]
+pub struct Transformations;

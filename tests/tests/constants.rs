@@ -123,6 +123,53 @@ wrong!(
     }
 );
 
+wrong!(a_shift_by_all_bits, "B008", "this shifts i32 elements by 32, and they have 32 bits", |x, n, i| {
+    let _ = x.load() << 32; // here
+});
+
+wrong!(a_shift_by_a_negative, "B008", "this shifts i32 elements by -1, and they have 32 bits", |x, n, i| {
+    let one = Scalar::from(1);
+    let _ = x.load() >> -one; // here
+});
+
+wrong!(a_shift_of_narrow_elements, "B008", "this shifts i8 elements by 8, and they have 8 bits", |x, n, i| {
+    let _ = x.load().cast::<i8>() << 8; // here
+});
+
+wrong!(a_sum_of_narrow_constants, "B005", "this overflows i8: 100 + 28 is 128", |x, n, i| {
+    let top = Tile::<i8, (B,)>::full(100);
+    let _ = top + 28; // here
+});
+
+wrong!(a_literal_beyond_narrow_elements, "B007", "the literal 300 does not fit i8: it would become 44", |x, n, i| {
+    let _ = x.load().cast::<i8>() + 300; // here
+});
+
+wrong!(a_literal_below_unsigned_elements, "B007", "the literal -1 does not fit u8: it would become 255", |x, n, i| {
+    let _ = x.load().cast::<u8>() + -1; // here
+});
+
+wrong!(
+    an_unsigned_division_by_zero,
+    "B006",
+    "this divides u8 elements by zero: the right side of `/` is 0 in every element",
+    |x, n, i| {
+        let zero = 0;
+        let _ = x.load().cast::<u8>() / zero; // here
+    }
+);
+
+wrong!(an_index_that_is_the_same_everywhere, "B009", "index -9 is outside axis 0, which has the indices -8 to 7", |x, n, i| {
+    let before = Tile::<i32, (B,)>::full(-9);
+    let _ = x.load().take_along_axis(before, Lanes); // here
+});
+
+wrong!(a_slice_by_the_index_of_an_unrolled_loop, "V032", "`slice` reads element 8 along axis 0, which has 8", |x, n, i| {
+    for k in unroll(0..8usize) {
+        let _ = x.load().slice::<(D<4>,)>([k]); // here
+    }
+});
+
 wrong!(
     a_corner_computed_from_constants,
     "V012",
@@ -181,6 +228,17 @@ fn what_is_not_constant_is_not_refused() {
         }
         let most = Scalar::from(i32::MAX - 1) + 1;
         o.store(x.load() / y.load() + x.load() % zero + (i + i32::MAX) * most - x.load() / -1);
+    }
+}
+
+/// What has no sign wraps by its nature, as counters and hashes do; shifts up to the last bit are whole.
+#[test]
+fn unsigned_constants_wrap() {
+    kernel().b(8).stage(&[DType::U32]).expect("u32 wraps");
+    #[tpu_kernel(grid(i: n / B))]
+    fn kernel<B: Dim>(#[block([n] at (i))] x: In<u32, (B,)>, #[block([n] at (i))] o: Out<u32, (B,)>) {
+        let top = Tile::<u32, (B,)>::full(0) - 1;
+        o.store(((x.load() ^ (top + 1)) << 31) * (top * top) + (top >> 31));
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! `BLESS=1` rewrites the texts. `LIBTPU_PATH` names libtpu.so; without it only the texts are compared.
 
+use half::bf16;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -9,6 +10,7 @@ use tpu_kernel::chips::Chip;
 use tpu_kernel::ir::{
     BlockDim, DType, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Precision, Shape, SizeExpr, Type, Value, Window,
 };
+use tpu_kernel::lang::{Each, Transform};
 use tpu_kernel::launch::{Allow, Binding, Config, Launchable, bind};
 use tpu_kernel::mosaic;
 use tpu_kernel::passes::canonicalise;
@@ -35,6 +37,18 @@ fn staged(kernel: &dyn Launchable, inputs: &[DType]) -> Kernel {
     kernel
 }
 
+/// A batched product with weights in common, functions on an input and on the output.
+fn transformed() -> matmul::matmul {
+    matmul::matmul()
+        .bm(128)
+        .bn(128)
+        .bk(128)
+        .batched(["x", "o"])
+        .map_input("w", |w: Each<bf16>| w.cast::<f32>() * 0.5)
+        .map_input("x", |x: Each<bf16>| x.cast::<f32>())
+        .map_output("o", |o: Each<f32>| (o.tanh() + 1.0).cast::<bf16>())
+}
+
 /// A kernel with its input shapes.
 fn cases() -> Vec<(&'static str, Kernel, DType, Vec<Vec<usize>>)> {
     let qkv = vec![vec![12, 175, 32]; 3];
@@ -45,6 +59,7 @@ fn cases() -> Vec<(&'static str, Kernel, DType, Vec<Vec<usize>>)> {
         ("matmul", staged(&matmul, &[DType::Bf16; 2]), DType::Bf16, vec![vec![1000, 500], vec![500, 300]]),
         ("softmax", staged(&softmax, &[DType::F32]), DType::F32, vec![vec![175, 1000]]),
         ("attention", staged(&attention, &[DType::F32; 3]), DType::F32, qkv.clone()),
+        ("transformed", staged(&transformed(), &[DType::Bf16; 2]), DType::Bf16, vec![vec![10, 1000, 500], vec![500, 300]]),
         ("attention_loop", kernels::attention_loop(64, 64, 192, 32), DType::F32, qkv),
     ]
 }

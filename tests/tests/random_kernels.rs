@@ -1,12 +1,13 @@
 //! Random kernels: verified, printed and read, canonicalised, and run by every executor.
 //!
-//! `RANDOM_KERNELS=N` tries N seeds instead of 300, `RANDOM_KERNELS_FROM=S` starts at seed S.
+//! `RANDOM_KERNELS=N` tries N seeds instead of 1000, `RANDOM_KERNELS_FROM=S` starts at seed S.
 
 use std::panic::catch_unwind;
-use tpu_kernel::exec::RunError;
+use tpu_kernel::exec::{Printed, RunError};
+use tpu_kernel::ir::table::{self, State};
 use tpu_kernel::ir::{Kernel, OpKind, Region};
 use tpu_kernel::passes::{canonicalise, verify};
-use tpu_tests::executors::{Array, EXECUTORS, Executor, run, same};
+use tpu_tests::executors::{Array, EXECUTORS, Executor, run_logged, same};
 use tpu_tests::filetest::round_trip;
 use tpu_tests::generate::{Case, generate};
 
@@ -14,9 +15,15 @@ fn from_environment(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"))
 }
 
-fn outcome(executor: Executor, kernel: &Kernel, case: &Case) -> Result<Result<Vec<Array>, RunError>, String> {
+/// What became of a run, and what it printed.
+type Outcome = (Result<Vec<Array>, RunError>, Vec<Printed>);
+
+fn outcome(executor: Executor, kernel: &Kernel, case: &Case) -> Result<Outcome, String> {
     let compiled = (executor.compile)(kernel)?;
-    Ok(run(kernel, &compiled, &case.binding, &case.inputs, &case.scalars))
+    let mut printed = vec![];
+    let mut log = |message: &Printed| printed.push(message.clone());
+    let result = run_logged(kernel, &compiled, &case.binding, &case.inputs, &case.scalars, &mut log);
+    Ok((result, printed))
 }
 
 fn faults(kernel: &Kernel) -> Result<(), String> {
@@ -24,7 +31,13 @@ fn faults(kernel: &Kernel) -> Result<(), String> {
 }
 
 /// Where two outcomes differ.
-fn difference(want: &Result<Vec<Array>, RunError>, got: &Result<Vec<Array>, RunError>) -> Option<String> {
+fn difference((want, expected): &Outcome, (got, printed): &Outcome) -> Option<String> {
+    if let Some((want, got)) = expected.iter().zip(printed).find(|(want, got)| want != got) {
+        return Some(format!("{want:?} against {got:?} is printed"));
+    }
+    if expected.len() != printed.len() {
+        return Some(format!("{} against {} messages are printed", expected.len(), printed.len()));
+    }
     match (want, got) {
         (Ok(want), Ok(got)) => {
             for (output, (want, got)) in want.iter().zip(got).enumerate() {
@@ -64,13 +77,13 @@ fn check(seed: u64) -> Result<Result<(), RunError>, String> {
             }
         }
     }
-    Ok(oracle.map(drop))
+    Ok(oracle.0.map(drop))
 }
 
 #[test]
 fn executors_agree_on_random_kernels() {
     let first = from_environment("RANDOM_KERNELS_FROM", 0);
-    let count = from_environment("RANDOM_KERNELS", 300);
+    let count = from_environment("RANDOM_KERNELS", 1000);
     let (mut failed, mut errors) = (vec![], 0);
     for seed in first..first + count {
         match catch_unwind(|| check(seed)) {
@@ -96,19 +109,24 @@ fn visit(region: &Region, seen: &mut dyn FnMut(&OpKind)) {
     }
 }
 
+/// The name of the operation's row in the table.
+fn row_of(kind: &OpKind) -> String {
+    match kind {
+        OpKind::Reduce { op, .. } => format!("reduce {op}"),
+        OpKind::Scan { op, .. } => format!("scan {op}"),
+        other => other.mnemonic().to_string(),
+    }
+}
+
 #[test]
 fn the_generator_reaches_every_operation() {
-    let mut seen = std::collections::BTreeMap::<&str, usize>::new();
-    for seed in 0..300 {
-        visit(&generate(seed).kernel.body, &mut |kind| *seen.entry(kind.mnemonic()).or_default() += 1);
+    let mut seen = std::collections::BTreeMap::<String, usize>::new();
+    for seed in 0..1000 {
+        visit(&generate(seed).kernel.body, &mut |kind| *seen.entry(row_of(kind)).or_default() += 1);
     }
-    let all = ["const", "iota", "select", "cast", "broadcast", "reshape", "transpose", "reduce", "dot", "load", "store"];
-    let more = ["program_id", "num_programs", "size", "if", "for", "while"];
-    use tpu_kernel::ir::{BinaryOp, CompareOp, UnaryOp};
-    let elementwise = UnaryOp::ALL.iter().map(|op| op.name());
-    let elementwise = elementwise.chain(BinaryOp::ALL.iter().map(|op| op.name())).chain(CompareOp::ALL.iter().map(|op| op.name()));
-    for name in all.into_iter().chain(more).chain(elementwise) {
-        assert!(seen.get(name).is_some_and(|&n| n >= 10), "`{name}` occurs {:?} times", seen.get(name));
+    for row in table::operations().filter(|row| row.state == State::Implemented) {
+        let count = seen.get(row.mnemonic).copied().unwrap_or(0);
+        assert!(count >= 10, "`{}` occurs {count} times", row.mnemonic);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Compiled kernels, in memory.
 //!
-//! Rules: the key is the kernel's path, its configuration without array sizes, and the element types
-//! of the inputs; so another array size, or another scalar, compiles nothing. A key is built and compiled
+//! Rules: the key is the kernel's path, its configuration without array sizes and backward kernel (its
+//! transformations are part of it), and the element types of the inputs; so another array size, or another scalar, compiles nothing. A key is built and compiled
 //! once, also when many threads ask at once. Failures are not kept. Finding an entry allocates nothing.
 
 use crate::DeviceError;
@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tpu_kernel::ir::{DType, Kernel};
 use tpu_kernel::launch::{Config, Launchable};
-use tpu_kernel::{BuildFault, passes};
+use tpu_kernel::passes;
 
 /// What the cache knows of one compiled kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(crate) struct Entry {
     name: &'static str,
     path: &'static str,
     identity: usize,
-    /// Without sizes.
+    /// Without sizes and backward kernel.
     config: Config,
     inputs: Vec<DType>,
     staged: Once<Staged>,
@@ -85,9 +85,9 @@ impl Cache {
     }
 
     fn hash(kernel: &dyn Launchable, inputs: &[DType]) -> u64 {
-        let Config { blocks, elements, sizes: _, precision, allow } = kernel.config();
+        let Config { blocks, elements, sizes: _, precision, allow, transforms } = kernel.config();
         let mut hasher = KeyHasher::default();
-        (kernel.path(), kernel.identity(), blocks, elements, precision, allow, inputs).hash(&mut hasher);
+        (kernel.path(), kernel.identity(), blocks, elements, precision, allow, transforms, inputs).hash(&mut hasher);
         hasher.finish()
     }
 
@@ -109,7 +109,7 @@ impl Entry {
             name: kernel.name(),
             path: kernel.path(),
             identity: kernel.identity(),
-            config: Config { sizes: vec![], ..kernel.config().clone() },
+            config: Config { sizes: vec![], transforms: kernel.config().transforms.forward(), ..kernel.config().clone() },
             inputs: inputs.to_vec(),
             staged: Once::default(),
             program: Once::default(),
@@ -119,7 +119,7 @@ impl Entry {
     }
 
     fn is_for(&self, kernel: &dyn Launchable, inputs: &[DType]) -> bool {
-        let Config { blocks, elements, sizes: _, precision, allow } = kernel.config();
+        let Config { blocks, elements, sizes: _, precision, allow, transforms } = kernel.config();
         let own = &self.config;
         self.path == kernel.path()
             && self.identity == kernel.identity()
@@ -128,6 +128,7 @@ impl Entry {
             && own.elements == *elements
             && own.precision == *precision
             && own.allow == *allow
+            && own.transforms.same_kernel(transforms)
     }
 
     /// The kernel's IR: verified and simplified. Refused while this thread builds a kernel, whether this one
@@ -142,10 +143,7 @@ impl Entry {
         let stage = || {
             let start = Instant::now();
             let mut kernel = launchable.stage(&self.inputs)?;
-            passes::verify(&kernel).map_err(|faults| tpu_kernel::Error::Build {
-                kernel: kernel.name.clone(),
-                faults: faults.into_iter().map(BuildFault::Rule).collect(),
-            })?;
+            passes::verify(&kernel).map_err(|faults| tpu_kernel::Error::rules(&kernel, faults))?;
             passes::canonicalise(&mut kernel);
             Ok(Staged { kernel, time: start.elapsed() })
         };

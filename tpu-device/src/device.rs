@@ -41,6 +41,7 @@ struct Inner {
     launches: AtomicU64,
     compilations: AtomicU64,
     cache_hits: AtomicU64,
+    backward_launches: AtomicU64,
 }
 
 /// A device to be: [`Device::builder`].
@@ -76,6 +77,7 @@ impl DeviceBuilder {
             launches: AtomicU64::new(0),
             compilations: AtomicU64::new(0),
             cache_hits: AtomicU64::new(0),
+            backward_launches: AtomicU64::new(0),
         }))
     }
 }
@@ -86,6 +88,8 @@ impl DeviceBuilder {
 pub struct Stats {
     /// Launches that ended well, those with nothing to do included.
     pub launches: u64,
+    /// Those of them that ran the backward kernel of an operation; sums over a batch that follow are launches, too.
+    pub backward_launches: u64,
     /// Kernels compiled.
     pub compilations: u64,
     /// Launches that found their kernel compiled, or waited while another thread compiled it.
@@ -149,6 +153,7 @@ impl Device {
         let kernels = self.0.cache.stats();
         Stats {
             launches: self.0.launches.load(Relaxed),
+            backward_launches: self.0.backward_launches.load(Relaxed),
             compilations: self.0.compilations.load(Relaxed),
             cache_hits: self.0.cache_hits.load(Relaxed),
             compile_time: kernels.iter().map(|k| k.compile_time).sum(),
@@ -191,6 +196,10 @@ impl Device {
 
     pub(crate) fn count_launch(&self) {
         self.0.launches.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn count_backward(&self) {
+        self.0.backward_launches.fetch_add(1, Relaxed);
     }
 
     /// Counts a kernel's code as compiled or as found.

@@ -103,7 +103,9 @@ pub enum DeviceError {
         reason: String,
     },
     /// D012
-    #[error("tensor `{tensor}` holds {dtype} elements; a device holds F32, BF16, I32 and BOOL")]
+    #[error(
+        "tensor `{tensor}` holds {dtype} elements, which no device holds; it takes F32, BF16, F16, F8_E4M3, F8_E5M2, F4, I32, I16, I8, U32, U16, U8 and BOOL"
+    )]
     UnsupportedElements {
         /// The tensor.
         tensor: String,
@@ -119,6 +121,14 @@ pub enum DeviceError {
         name: String,
         /// Names that are nearly it.
         close: Vec<String>,
+    },
+    /// D021
+    #[error("tensor `{tensor}` cannot be saved: {reason}")]
+    Unsavable {
+        /// The tensor.
+        tensor: String,
+        /// What the format lacks, and what to do.
+        reason: String,
     },
     /// D018
     #[error("cannot save a tensor under the name `{name}`: {reason}")]
@@ -160,6 +170,24 @@ pub enum DeviceError {
         /// Its words.
         reason: String,
     },
+    /// D019
+    #[error("operation `{operation}` has no backward kernel; give it one with `with_backward` before it is registered")]
+    NoBackward {
+        /// The operation.
+        operation: String,
+    },
+    /// D020
+    #[error("the backward kernel of `{operation}` takes the {what} {want}, got {}", if .got.is_empty() { "none" } else { .got })]
+    Gradients {
+        /// The operation.
+        operation: String,
+        /// `outputs` or `gradients`.
+        what: &'static str,
+        /// The element types and shapes of the operation's outputs.
+        want: String,
+        /// Those given.
+        got: String,
+    },
     /// An error of a kernel; its code is the kernel's.
     #[error("{0}")]
     Kernel(Box<tpu_kernel::Error>),
@@ -177,9 +205,9 @@ pub struct LiveTensor {
 }
 
 impl DeviceError {
-    /// The stable code: `D001` and on, or the kernel's own (`L001`, `R001`, …).
-    pub fn code(&self) -> &'static str {
-        match self {
+    tpu_kernel::codes! {
+        /// The stable code: `D001` and on, or the kernel's own (`L001`, `R001`, …).
+        [] {
             DeviceError::UnknownChip { .. } => "D001",
             DeviceError::OutOfMemory { .. } => "D002",
             DeviceError::HostMemory { .. } => "D003",
@@ -198,6 +226,10 @@ impl DeviceError {
             DeviceError::OutputCount { .. } => "D016",
             DeviceError::Operation { .. } => "D017",
             DeviceError::TensorName { .. } => "D018",
+            DeviceError::NoBackward { .. } => "D019",
+            DeviceError::Gradients { .. } => "D020",
+            DeviceError::Unsavable { .. } => "D021",
+        } else {
             DeviceError::Kernel(e) => e.code(),
         }
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, Printed};
 use tpu_kernel::ir::{DType, Kernel, Literal, Loc, ParamKind};
-use tpu_kernel::launch::{Arg, Argument, LaunchError, Launchable, Target};
+use tpu_kernel::launch::{Arg, Argument, Cost, LaunchError, Launchable, Target};
 
 impl Target for Device {
     type Tensor = Tensor;
@@ -85,6 +85,12 @@ pub(crate) fn infer(
     })
 }
 
+/// What a launch would cost, which is checked but neither compiled nor run.
+pub(crate) fn cost(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -> Result<Cost, DeviceError> {
+    let Ready { entry, bound } = prepare(device, launchable, args)?;
+    Ok(tpu_kernel::launch::cost(entry.kernel(launchable)?, &bound.binding))
+}
+
 /// An array of another device is refused.
 pub(crate) fn check_devices(device: &Device, args: &[Arg<'_, Tensor>]) -> Result<(), DeviceError> {
     match args.iter().position(|arg| matches!(arg, Arg::Array(x) if x.device() != device)) {
@@ -95,7 +101,7 @@ pub(crate) fn check_devices(device: &Device, args: &[Arg<'_, Tensor>]) -> Result
 
 fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -> Result<Ready, DeviceError> {
     if let Some(declared) = launchable.arguments() {
-        check_kinds(launchable.name(), declared, args)?;
+        check_kinds(launchable, declared, args)?;
     }
     let mut inputs = Vec::with_capacity(args.len());
     inputs.extend(args.iter().filter_map(|arg| arg.array()).map(|(dtype, _)| dtype));
@@ -107,12 +113,16 @@ fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -
 }
 
 /// Arguments fit what is declared in number and order: before the kernel is built for the arrays among them.
-fn check_kinds(kernel: &str, declared: &[Argument], args: &[ArgSpec<'_>]) -> Result<(), LaunchError> {
+fn check_kinds(launchable: &dyn Launchable, declared: &[Argument], args: &[ArgSpec<'_>]) -> Result<(), LaunchError> {
     if declared.len() != args.len() {
-        return Err(LaunchError::ArgumentCount { kernel: kernel.to_string(), want: declared.len(), got: args.len() });
+        let (kernel, want) = (launchable.name().to_string(), declared.len());
+        return Err(LaunchError::ArgumentCount { kernel, want, got: args.len() });
     }
     match declared.iter().zip(args).find(|(declared, arg)| declared.scalar == arg.array().is_some()) {
-        Some((declared, arg)) => Err(wrong_kind(declared.name, declared.scalar, declared.dtype, &declared.loc, arg)),
+        Some((declared, arg)) => {
+            let dtype = launchable.config().transforms.element_type(declared);
+            Err(wrong_kind(declared.name, declared.scalar, dtype, &declared.loc, arg))
+        }
         None => Ok(()),
     }
 }

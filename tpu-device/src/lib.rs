@@ -22,6 +22,7 @@
 //! ```
 
 mod args;
+mod backward;
 mod bound;
 mod buffer;
 mod cache;
@@ -36,6 +37,7 @@ mod once;
 mod operation;
 mod program;
 mod registry;
+mod sum;
 mod tensor;
 
 pub use args::{ArgSpec, Arguments};
@@ -50,4 +52,4 @@ pub use tensor::Tensor;
 pub use tpu_kernel::chips::Chip;
 pub use tpu_kernel::exec::Printed;
 pub use tpu_kernel::ir::DType;
-pub use tpu_kernel::launch::{Arg, Target};
+pub use tpu_kernel::launch::{Arg, Cost, Target};

@@ -1,8 +1,8 @@
 //! Operations on tensors: those made from kernels, and those written by hand.
 
-use crate::{ArgSpec, Device, DeviceError, Tensor, launch};
+use crate::{ArgSpec, Device, DeviceError, Tensor, backward, launch};
 use tpu_kernel::ir::DType;
-use tpu_kernel::launch::{Arg, Launchable, Target};
+use tpu_kernel::launch::{Arg, Cost, Launchable, Target};
 
 /// Something that a device can do with tensors. [`Device::register`] makes one from a kernel; implement
 /// it for what is more than one kernel.
@@ -53,6 +53,31 @@ pub trait Operation: Send + Sync {
     /// # Errors
     /// Wrong arguments, no memory, or a failure while it runs.
     fn call(&self, device: &Device, args: &[Arg<'_, Tensor>]) -> Result<Vec<Tensor>, DeviceError>;
+
+    /// What a call with such arguments costs; `None` where that is not known.
+    ///
+    /// # Errors
+    /// Where [`call`](Self::call) would refuse the same arguments.
+    fn cost(&self, device: &Device, args: &[ArgSpec<'_>]) -> Result<Option<Cost>, DeviceError> {
+        let _ = (device, args);
+        Ok(None)
+    }
+
+    /// The gradients of its arguments, of a call with these arguments that gave these outputs, whose gradients are
+    /// given: one for each argument, `None` where there is none. An operation has none unless it says so.
+    ///
+    /// # Errors
+    /// No gradients are known, wrong tensors, no memory, or a failure while it runs.
+    fn backward(
+        &self,
+        device: &Device,
+        args: &[Arg<'_, Tensor>],
+        outputs: &[&Tensor],
+        gradients: &[&Tensor],
+    ) -> Result<Vec<Option<Tensor>>, DeviceError> {
+        let _ = (device, args, outputs, gradients);
+        Err(DeviceError::NoBackward { operation: self.name().to_string() })
+    }
 }
 
 /// A kernel as an operation; shape inference comes from the kernel's operands.
@@ -78,5 +103,19 @@ impl<K: Launchable> Operation for KernelOperation<K> {
 
     fn call(&self, device: &Device, args: &[Arg<'_, Tensor>]) -> Result<Vec<Tensor>, DeviceError> {
         device.launch(&self.kernel, args)
+    }
+
+    fn cost(&self, device: &Device, args: &[ArgSpec<'_>]) -> Result<Option<Cost>, DeviceError> {
+        launch::cost(device, &self.kernel, args).map(Some)
+    }
+
+    fn backward(
+        &self,
+        device: &Device,
+        args: &[Arg<'_, Tensor>],
+        outputs: &[&Tensor],
+        gradients: &[&Tensor],
+    ) -> Result<Vec<Option<Tensor>>, DeviceError> {
+        backward::backward(device, &self.kernel, args, outputs, gradients)
     }
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::{Arc, PoisonError, RwLock};
 use tpu_kernel::ir::DType;
-use tpu_kernel::launch::{Config, Launchable};
+use tpu_kernel::launch::{Arg, Config, Cost, Launchable};
 
 #[derive(Default)]
 pub(crate) struct Registry(RwLock<BTreeMap<String, Registered>>);
@@ -61,7 +61,7 @@ impl Device {
     /// same configuration may be registered again.
     ///
     /// # Errors
-    /// Another operation has the name.
+    /// Another operation has the name, or a transformation of the kernel cannot be.
     pub fn register(&self, kernel: impl Launchable + 'static) -> Result<(), DeviceError> {
         let name = kernel.name();
         self.register_as(name, kernel)
@@ -71,8 +71,11 @@ impl Device {
     /// operations, with other configurations.
     ///
     /// # Errors
-    /// Another operation has the name.
+    /// Another operation has the name, or a transformation of the kernel cannot be.
     pub fn register_as(&self, name: &str, kernel: impl Launchable + 'static) -> Result<(), DeviceError> {
+        if let Some(fault) = kernel.config().transforms.fault() {
+            return Err(fault.clone().into());
+        }
         let source = (kernel.path(), kernel.identity(), kernel.config().clone());
         self.registry().add(name.to_string(), Arc::new(KernelOperation::new(name.to_string(), kernel)), Some(source))
     }
@@ -113,6 +116,38 @@ impl Device {
             got: outputs.len(),
         })?;
         Ok(output)
+    }
+
+    /// What a call of that operation with such arguments would cost; `None` where a hand-written operation does not
+    /// say. Nothing runs.
+    ///
+    /// # Errors
+    /// No such operation, or arguments that it would refuse.
+    pub fn cost(&self, name: &str, args: &[ArgSpec<'_>]) -> Result<Option<Cost>, DeviceError> {
+        let operation = self.registry().get(name)?;
+        guarded("a cost", || operation.cost(self, args))
+    }
+
+    /// The gradients of the arguments of a call: what the backward kernel gives that the operation's kernel carries.
+    /// `args` and `outputs` are those of the call, `gradients` has the gradient of each output. One for each
+    /// argument; `None` for scalars, and for inputs that the backward kernel gives none of.
+    ///
+    /// # Errors
+    /// No such operation, one without a backward kernel, tensors that do not fit, or an error of the backward kernel.
+    pub fn backward<'a>(
+        &self,
+        name: &str,
+        args: impl Arguments<'a>,
+        outputs: impl IntoIterator<Item = &'a Tensor>,
+        gradients: impl IntoIterator<Item = &'a Tensor>,
+    ) -> Result<Vec<Option<Tensor>>, DeviceError> {
+        let operation = self.registry().get(name)?;
+        let args = args.into_args();
+        check_devices(self, &args)?;
+        let (outputs, gradients): (Vec<_>, Vec<_>) = (outputs.into_iter().collect(), gradients.into_iter().collect());
+        let given: Vec<Arg<'_, Tensor>> = outputs.iter().chain(&gradients).map(|x| Arg::Array(*x)).collect();
+        check_devices(self, &given)?;
+        guarded("an operation", || operation.backward(self, &args, &outputs, &gradients))
     }
 
     /// The element types and shapes that the outputs of that operation would have. Nothing runs, and no

@@ -128,6 +128,13 @@ fn launch_type(model: &Kernel, arguments: &TokenStream, stage: &TokenStream) -> 
         }
 
         #(#levels)*
+        impl ::tpu_kernel::lang::Transform for #name {
+            fn config_mut(&mut self) -> &mut ::tpu_kernel::launch::Config {
+                &mut self.config
+            }
+        }
+
+        #(#levels)*
         impl ::tpu_kernel::launch::Launchable for #name {
             fn name(&self) -> &'static str {
                 #text
@@ -241,11 +248,15 @@ fn place(span: Span) -> TokenStream {
     }}
 }
 
-/// `Launchable::arguments`: what a launch takes, with the place of each declaration.
+/// `Launchable::arguments` and `outputs`: what a launch takes and gives, with the place of each declaration.
 fn arguments(model: &Kernel) -> TokenStream {
-    let rows = model.params.iter().filter(|p| p.is_argument()).map(|p| {
+    let row = |p: &Param| {
         let (text, element) = (p.name.to_string(), &p.element);
         let scalar = matches!(p.role, Role::Scalar);
+        let rank = match &p.role {
+            Role::In(window) | Role::Out(window) => window.array.len(),
+            Role::Scratch | Role::Scalar => 0,
+        };
         let generic = element_name(element).is_some_and(|name| model.elements.iter().any(|(e, _)| e == name));
         let dtype = if generic {
             quote!(::tpu_kernel::lang::expanded::Option::None)
@@ -253,12 +264,19 @@ fn arguments(model: &Kernel) -> TokenStream {
             quote!(::tpu_kernel::lang::expanded::Option::Some(<#element as ::tpu_kernel::lang::Element>::DTYPE))
         };
         let loc = place(p.name.span());
-        quote!(::tpu_kernel::launch::Argument { name: #text, scalar: #scalar, dtype: #dtype, loc: #loc })
-    });
+        quote!(::tpu_kernel::launch::Argument { name: #text, scalar: #scalar, dtype: #dtype, rank: #rank, loc: #loc })
+    };
+    let rows = model.params.iter().filter(|p| p.is_argument()).map(row);
+    let outputs = model.params.iter().filter(|p| matches!(p.role, Role::Out(_))).map(row);
     quote! {
         fn arguments(&self) -> ::tpu_kernel::lang::expanded::Option<&'static [::tpu_kernel::launch::Argument]> {
             const ARGUMENTS: &[::tpu_kernel::launch::Argument] = &[#(#rows),*];
             ::tpu_kernel::lang::expanded::Option::Some(ARGUMENTS)
+        }
+
+        fn outputs(&self) -> ::tpu_kernel::lang::expanded::Option<&'static [::tpu_kernel::launch::Argument]> {
+            const OUTPUTS: &[::tpu_kernel::launch::Argument] = &[#(#outputs),*];
+            ::tpu_kernel::lang::expanded::Option::Some(OUTPUTS)
         }
     }
 }

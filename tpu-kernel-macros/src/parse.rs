@@ -3,6 +3,7 @@
 use crate::errors::Errors;
 use crate::model::{GridDim, Kernel, Param, Role, Window};
 use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -48,7 +49,8 @@ pub(crate) fn kernel(attribute: TokenStream, item: ItemFn, errors: &mut Errors) 
 /// `grid(i: m / BM, …), semantics(parallel, …)`.
 struct Arguments {
     grid: Vec<(Ident, Expr)>,
-    semantics: Option<(Span, Vec<Ident>)>,
+    /// The words, and their tokens for errors about all of them.
+    semantics: Option<(TokenStream, Vec<Ident>)>,
 }
 
 impl Parse for Arguments {
@@ -63,14 +65,15 @@ impl Parse for Arguments {
             let inner;
             match key.to_string().as_str() {
                 "grid" => {
-                    inner = list(input, "the grid's dimensions, as in `grid(i: m / BM, j: n / BN)`")?;
+                    inner = list(input, &key, "the grid's dimensions, as in `grid(i: m / BM, j: n / BN)`")?;
                     let dims = inner.call(Punctuated::<GridItem, Token![,]>::parse_terminated)?;
                     arguments.grid = dims.into_iter().map(|g| (g.name, g.extent)).collect();
                 }
                 "semantics" => {
-                    inner = list(input, "a word for each dimension, as in `semantics(parallel, arbitrary)`")?;
+                    inner = list(input, &key, "a word for each dimension, as in `semantics(parallel, arbitrary)`")?;
                     let words = inner.call(Punctuated::<Ident, Token![,]>::parse_terminated)?;
-                    arguments.semantics = Some((key.span(), words.into_iter().collect()));
+                    let tokens = if words.is_empty() { key.to_token_stream() } else { words.to_token_stream() };
+                    arguments.semantics = Some((tokens, words.into_iter().collect()));
                 }
                 _ => {
                     let message = "unknown argument: a kernel takes `grid(i: m / BM, …)` and `semantics(parallel, …)`";
@@ -88,10 +91,11 @@ impl Parse for Arguments {
     }
 }
 
-/// What is in the parentheses after a word.
-fn list<'s>(input: ParseStream<'s>, want: &str) -> syn::Result<syn::parse::ParseBuffer<'s>> {
+/// What is in the parentheses after the word `key`.
+fn list<'s>(input: ParseStream<'s>, key: &Ident, want: &str) -> syn::Result<syn::parse::ParseBuffer<'s>> {
     if !input.peek(syn::token::Paren) {
-        return Err(syn::Error::new(input.span(), format!("expected {want}")));
+        let span = if input.is_empty() { key.span() } else { input.span() };
+        return Err(syn::Error::new(span, format!("expected {want}")));
     }
     let inner;
     syn::parenthesized!(inner in input);
@@ -105,21 +109,24 @@ struct GridItem {
 
 impl Parse for GridItem {
     fn parse(input: ParseStream<'_>) -> syn::Result<GridItem> {
-        let name: Ident = input.parse()?;
-        if !input.peek(Token![:]) {
-            return Err(syn::Error::new(name.span(), "a grid dimension has a name and an extent: `i: m / BM`"));
+        if !(input.peek(Ident) && input.peek2(Token![:]) && !input.peek2(Token![::])) {
+            let whole: Expr = input.parse()?;
+            return Err(syn::Error::new_spanned(whole, "a grid dimension has a name and an extent: `i: m / BM`"));
         }
+        let name: Ident = input.parse()?;
         input.parse::<Token![:]>()?;
         Ok(GridItem { name, extent: input.parse()? })
     }
 }
 
-fn dimensions(grid: Vec<(Ident, Expr)>, semantics: Option<(Span, Vec<Ident>)>, errors: &mut Errors) -> Vec<GridDim> {
+fn dimensions(grid: Vec<(Ident, Expr)>, semantics: Option<(TokenStream, Vec<Ident>)>, errors: &mut Errors) -> Vec<GridDim> {
     let mut words = vec![];
-    if let Some((span, list)) = semantics {
+    if let Some((tokens, list)) = semantics {
         if list.len() != grid.len() {
-            errors
-                .at(span, format!("the grid has {} dimension(s), `semantics` names {}: one word for each", grid.len(), list.len()));
+            errors.over(
+                tokens,
+                format!("the grid has {} dimension(s), `semantics` names {}: one word for each", grid.len(), list.len()),
+            );
         }
         for word in list {
             match word.to_string().as_str() {
@@ -207,7 +214,7 @@ fn param(input: &FnArg, errors: &mut Errors) -> Option<Param> {
         errors.over(&ty, message);
         return None;
     };
-    let role = role(&word, &ty, &input.attrs, pattern.ident.span(), errors)?;
+    let role = role(&word, &ty, &input.attrs, &pattern.ident, errors)?;
     Some(Param { name: pattern.ident.clone(), mutable: pattern.mutability, ty, element, role })
 }
 
@@ -223,13 +230,18 @@ fn handle(ty: &Type) -> Option<(Ident, Type)> {
     }
 }
 
-fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: Span, errors: &mut Errors) -> Option<Role> {
+fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: &Ident, errors: &mut Errors) -> Option<Role> {
+    // From the first to the last token of the operand, without its attributes.
+    let operand = quote::quote!(#name #ty);
     let mut window = None;
     let mut scratch = false;
     for attribute in attributes {
         if attribute.path().is_ident("block") {
             let parsed = match &attribute.meta {
-                syn::Meta::List(list) => list.parse_args_with(|input: ParseStream<'_>| block(input, attribute.path().span())),
+                syn::Meta::List(list) => {
+                    let window = |input: ParseStream<'_>| block(input, attribute.path().span(), list.tokens.clone());
+                    list.parse_args_with(window)
+                }
                 meta => Err(syn::Error::new(meta.span(), FORM)),
             };
             match parsed {
@@ -262,7 +274,7 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: Span, errors: &
             None
         }
         ("In" | "Out", None, false) => {
-            errors.at(name, "a window says which array it is on and which block it sees: `#[block([m, k] at (i, kk))]`");
+            errors.over(operand, "a window says which array it is on and which block it sees: `#[block([m, k] at (i, kk))]`");
             None
         }
         ("Vmem", Some(_), _) => {
@@ -270,11 +282,11 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: Span, errors: &
             None
         }
         ("Vmem", None, false) => {
-            errors.at(name, "scratch is marked `#[scratch]`");
+            errors.over(operand, "scratch is marked `#[scratch]`");
             None
         }
         _ => {
-            errors.at(name, "a scalar has no block: it is passed at the launch");
+            errors.over(operand, "a scalar has no block: it is passed at the launch");
             None
         }
     }
@@ -284,7 +296,7 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: Span, errors: &
 const FORM: &str = "expected the array's shape and the block's index: `#[block([m, k] at (i, kk))]`";
 
 /// `[m, k] at (squeeze i, kk)`.
-fn block(input: ParseStream<'_>, span: Span) -> syn::Result<Window> {
+fn block(input: ParseStream<'_>, span: Span, tokens: TokenStream) -> syn::Result<Window> {
     if !input.peek(syn::token::Bracket) {
         return Err(syn::Error::new(if input.is_empty() { span } else { input.span() }, FORM));
     }
@@ -301,7 +313,7 @@ fn block(input: ParseStream<'_>, span: Span) -> syn::Result<Window> {
     if !input.is_empty() {
         return Err(input.error("nothing may follow the block index"));
     }
-    Ok(Window { span, array, at: at.into_iter().map(|i| (i.squeezed, i.expr)).collect() })
+    Ok(Window { tokens, array, at: at.into_iter().map(|i| (i.squeezed, i.expr)).collect() })
 }
 
 struct Index {

@@ -4,13 +4,13 @@
 //! where the error names it, so that a report costs nothing until it is asked for; where the file
 //! cannot be read the place alone is shown. Rendering never fails.
 
-use crate::exec::RunError;
-use crate::ir::{Fault, Loc, Rule};
-use crate::launch::LaunchError;
-use crate::{BuildFault, Error};
 mod extent;
+mod help;
 mod tokens;
 
+use crate::ir::Loc;
+use crate::launch::LaunchError;
+use crate::{BuildFault, Error};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use extent::What;
 use std::ops::Range;
@@ -160,7 +160,7 @@ fn reports(error: &Error) -> Vec<Report> {
                     loc: known(fault.loc()),
                     what: operation(fault).map(String::from),
                     note: None,
-                    help: build_help(fault).map(String::from),
+                    help: Some(help::build(fault).to_string()),
                 })
                 .collect();
             let count = match faults.len() {
@@ -180,14 +180,32 @@ fn reports(error: &Error) -> Vec<Report> {
                 other => (other.to_string(), None),
             };
             let loc = launch.loc().and_then(known);
-            vec![Report { code: Some(error.code()), title, loc, what: None, note, help: launch_help(launch) }]
+            vec![Report { code: Some(error.code()), title, loc, what: None, note, help: Some(help::launch(launch)) }]
+        }
+        Error::Transform(transform) => {
+            let loc = transform.loc().and_then(known);
+            vec![Report {
+                code: Some(error.code()),
+                title: transform.to_string(),
+                loc,
+                what: None,
+                note: None,
+                help: transform.help(),
+            }]
         }
         Error::Compile { .. } => {
             vec![Report { code: Some(error.code()), title: error.to_string(), loc: None, what: None, note: None, help: None }]
         }
         Error::Run(run) => {
             let loc = run.loc().and_then(known);
-            vec![Report { code: Some(error.code()), title: run.to_string(), loc, what: None, note: None, help: run_help(run) }]
+            vec![Report {
+                code: Some(error.code()),
+                title: run.to_string(),
+                loc,
+                what: None,
+                note: None,
+                help: Some(help::run(run)),
+            }]
         }
     }
 }
@@ -196,99 +214,13 @@ fn reports(error: &Error) -> Vec<Report> {
 fn operation(fault: &BuildFault) -> Option<&str> {
     match fault {
         BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => Some(&fault.at),
-        BuildFault::Overflow { op, .. } | BuildFault::DivisionByZero { op, .. } => Some(op),
+        BuildFault::Overflow { op, .. } | BuildFault::DivisionByZero { op, .. } | BuildFault::Shift { op, .. } => Some(op),
         BuildFault::ForeignValue(_)
         | BuildFault::OutOfRegion(_)
         | BuildFault::BrokenRegion(_)
         | BuildFault::Panic { .. }
-        | BuildFault::Literal { .. } => None,
-    }
-}
-
-fn build_help(fault: &BuildFault) -> Option<&'static str> {
-    match fault {
-        BuildFault::Rule(Fault { rule, .. }) => match rule {
-            Rule::Mismatch { .. } => Some("nothing is converted by itself: cast or broadcast one of the operands"),
-            Rule::Broadcast { .. } => Some("only dimensions of 1 are repeated: reshape to the same rank first"),
-            Rule::Contraction { .. } => Some("the last dimension of the left must equal the first of the right, or transpose one"),
-            Rule::OutOfBounds { .. } => Some("a slice lies inside the operand's block: move its start or make the block larger"),
-            Rule::WriteToInput { .. } => Some("declare the parameter as an output, or keep the values in scratch"),
-            Rule::MapRank { .. } => Some("an index map gives one block index for each dimension of the array"),
-            Rule::NeverWritten => Some("store to it on every path that matters, or remove the parameter"),
-            Rule::ParallelAfterArbitrary => Some("move the parallel dimension to the front, or make it arbitrary"),
-            _ => None,
-        },
-        BuildFault::TooLarge { .. } => Some("make the block size smaller: windows, scratch and values share the VMEM"),
-        BuildFault::ForeignValue(_) => Some("build the value inside this kernel's function"),
-        BuildFault::BrokenRegion(_) => Some("carry a variable that says whether to go on, and test it"),
-        BuildFault::Overflow { .. } => {
-            Some("elements wrap while a kernel runs, but a constant that wraps is no wish: write the constant that is meant")
-        }
-        BuildFault::DivisionByZero { .. } => Some("divide by a constant that is not zero"),
-        BuildFault::Literal { dtype, .. } if dtype.is_integer() => Some("write a value within the range of the elements"),
-        BuildFault::Literal { .. } => Some("write a value within the range of the elements, or `f32::INFINITY`"),
-        BuildFault::OutOfRegion(_) | BuildFault::Panic { .. } => None,
-    }
-}
-
-fn launch_help(error: &LaunchError) -> Option<String> {
-    match error {
-        LaunchError::ArgumentCount { .. } => Some("pass inputs and scalars in the order of the kernel's parameters".to_string()),
-        LaunchError::ArgumentKind { want, .. } => Some(format!("pass {want}")),
-        LaunchError::Rank { want, .. } => Some(format!("reshape the array to rank {want}, or declare the operand otherwise")),
-        LaunchError::SizeMismatch { .. } => {
-            Some("arrays that name one size must agree on it; name two sizes where they need not".to_string())
-        }
-        LaunchError::ElementType { want, .. } => Some(format!("convert the array to {want}, or make the kernel generic over it")),
-        LaunchError::BlockIndex { index, extent, block, blocks, .. } => {
-            Some(index_help(*index, Some(*extent), Some(*block), *blocks))
-        }
-        LaunchError::EmptyGrid { .. } => Some("give the grid at least one step for every block of the output".to_string()),
-        LaunchError::Vmem { .. } => {
-            Some("make the blocks smaller; two buffers let a block arrive while the last one is computed".to_string())
-        }
-        LaunchError::BlockShape { .. } => {
-            Some("to run in the simulator all the same, allow it on the launch: `.allow(Allow::BlockShape)`".to_string())
-        }
-        LaunchError::Unwritten { extent, blocks, .. } => Some(format!(
-            "a block of {extent} or more would cover the axis, or a grid dimension that counts {blocks} block(s); to leave the rest \
-             poison, `.allow(Allow::Unwritten)`"
-        )),
-        LaunchError::SizeSet { size, .. } => Some(format!("leave `{size}` out of the launch: the inputs bind it")),
-        LaunchError::BlocksMissing { .. }
-        | LaunchError::Unbound { .. }
-        | LaunchError::SizeRange { .. }
-        | LaunchError::BlockRange { .. }
-        | LaunchError::UnknownSize { .. }
-        | LaunchError::TooLarge { .. } => None,
-    }
-}
-
-fn run_help(error: &RunError) -> Option<String> {
-    match error {
-        RunError::OutOfBounds { .. } => {
-            Some("a slice is not clamped: bound its start so that it lies inside the operand's block".to_string())
-        }
-        RunError::BlockIndex { index, blocks, .. } => Some(index_help(*index, None, None, *blocks)),
-        RunError::GatherIndex { .. } => {
-            Some("clamp the indices, or give those that mean nothing an index inside and select them away".to_string())
-        }
-        RunError::Unseeded { .. } => Some("seed it in the first step of the grid: `if i == 0 { prng_seed(seed); }`".to_string()),
-        RunError::Check { .. } => None,
-        RunError::LoopStep { .. } => Some("count upwards, and derive the other direction from the index".to_string()),
-        RunError::Array { .. } | RunError::Count { .. } | RunError::OutOfMemory { .. } => None,
-    }
-}
-
-/// What an index outside the array most likely is.
-fn index_help(index: i64, extent: Option<usize>, block: Option<usize>, blocks: usize) -> String {
-    let within = |n: usize| i64::try_from(n).is_ok_and(|n| index < n);
-    let multiple = |n: usize| i64::try_from(n).is_ok_and(|n| n > 0 && index % n == 0);
-    let element = index > 0 && block != Some(1) && (extent.is_some_and(within) || block.is_some_and(multiple));
-    match (blocks, block) {
-        (0, _) => "the array is empty and has no block: let the grid have no step either".to_string(),
-        (_, Some(n)) if element => format!("an index map returns block indices, not elements: divide by {n}"),
-        (n, _) => format!("the index map must give 0 to {} along this axis", n - 1),
+        | BuildFault::Literal { .. }
+        | BuildFault::Index { .. } => None,
     }
 }
 

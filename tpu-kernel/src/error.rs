@@ -1,8 +1,10 @@
 //! Everything that can go wrong with a kernel, by the time at which it shows.
 
 use crate::exec::RunError;
-use crate::ir::{DType, Fault, Literal, Loc};
+use crate::ir::{DType, Fault, Kernel, Literal, Loc};
 use crate::launch::LaunchError;
+use crate::transform::TransformError;
+use std::any::Any;
 
 /// An error of a kernel: while it is built, launched, compiled or run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -18,6 +20,9 @@ pub enum Error {
     /// The launch is refused.
     #[error("{0}")]
     Launch(#[from] LaunchError),
+    /// A transformation does not fit the kernel.
+    #[error("{0}")]
+    Transform(#[from] TransformError),
     /// The code generator refused the kernel.
     #[error("kernel `{kernel}` cannot be compiled: {reason}")]
     Compile {
@@ -77,9 +82,9 @@ pub enum BuildFault {
         loc: Loc,
     },
     /// B006: an integer division or remainder by a constant zero.
-    #[error("this divides {dtype} elements by zero: the right side of `{}` is 0 in every element", if *.op == "div" { '/' } else { '%' })]
+    #[error("this divides {dtype} elements by zero: the right side of `{}` is 0 in every element", sign(.op))]
     DivisionByZero {
-        /// The mnemonic of the operation: `div` or `rem`.
+        /// The mnemonic of the operation: `div`, `rem`, `floor_div` or `floor_mod`.
         op: &'static str,
         /// The element type.
         dtype: DType,
@@ -98,13 +103,43 @@ pub enum BuildFault {
         /// Where.
         loc: Loc,
     },
+    /// B008: a shift by a constant that is negative, or as many bits as the elements have, or more.
+    #[error("this shifts {dtype} elements by {amount}, and they have {} bits", .dtype.bits())]
+    Shift {
+        /// The mnemonic of the operation.
+        op: &'static str,
+        /// By how many bits.
+        amount: i64,
+        /// The element type.
+        dtype: DType,
+        /// Where.
+        loc: Loc,
+    },
+    /// B009: elements picked by a constant index that the axis does not have.
+    #[error("index {index} is outside axis {axis}, which has the indices -{extent} to {}", *.extent as i64 - 1)]
+    Index {
+        /// The index.
+        index: i64,
+        /// The axis of the tile.
+        axis: usize,
+        /// Elements that it has there.
+        extent: usize,
+        /// Where.
+        loc: Loc,
+    },
 }
 
 impl BuildFault {
-    /// The stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => fault.rule.code(),
+    /// A panic that was caught.
+    pub(crate) fn panic(payload: &(dyn Any + Send), loc: Loc) -> BuildFault {
+        let message = payload.downcast_ref::<&str>().map(|s| s.to_string());
+        let message = message.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into());
+        BuildFault::Panic { message, loc }
+    }
+
+    crate::codes! {
+        /// The stable code.
+        [const] {
             BuildFault::ForeignValue(_) => "B001",
             BuildFault::OutOfRegion(_) => "B002",
             BuildFault::BrokenRegion(_) => "B003",
@@ -112,6 +147,10 @@ impl BuildFault {
             BuildFault::Overflow { .. } => "B005",
             BuildFault::DivisionByZero { .. } => "B006",
             BuildFault::Literal { .. } => "B007",
+            BuildFault::Shift { .. } => "B008",
+            BuildFault::Index { .. } => "B009",
+        } else {
+            BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => fault.rule.code(),
         }
     }
 
@@ -123,20 +162,38 @@ impl BuildFault {
             BuildFault::Panic { loc, .. }
             | BuildFault::Overflow { loc, .. }
             | BuildFault::DivisionByZero { loc, .. }
-            | BuildFault::Literal { loc, .. } => loc,
+            | BuildFault::Literal { loc, .. }
+            | BuildFault::Shift { loc, .. }
+            | BuildFault::Index { loc, .. } => loc,
         }
     }
 }
 
 impl Error {
-    /// The stable code; of several faults, the first's.
-    pub fn code(&self) -> &'static str {
-        match self {
+    crate::codes! {
+        /// The stable code; of several faults, the first's.
+        [] {
+            Error::Compile { .. } => "C001",
+        } else {
             Error::Build { faults, .. } => faults.first().map_or("B000", BuildFault::code),
             Error::Launch(e) => e.code(),
-            Error::Compile { .. } => "C001",
+            Error::Transform(e) => e.code(),
             Error::Run(e) => e.code(),
         }
+    }
+
+    /// A kernel that breaks rules of the IR: what the verifier found.
+    pub fn rules(kernel: &Kernel, faults: Vec<Fault>) -> Error {
+        Error::Build { kernel: kernel.name.clone(), faults: faults.into_iter().map(BuildFault::Rule).collect() }
+    }
+}
+
+/// The operator of a mnemonic, where it has one.
+fn sign(mnemonic: &str) -> &str {
+    match mnemonic {
+        "div" => "/",
+        "rem" => "%",
+        other => other,
     }
 }
 

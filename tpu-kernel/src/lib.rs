@@ -1,10 +1,12 @@
 //! TPU kernels written in Rust: the language, its block-tiled IR, and what runs and prints it.
 //!
-//! Data flows downwards: `lang` (typed handles that record) → `ir` → `passes` → executors
+//! Data flows downwards: `lang` (typed handles that record) → `ir` → `passes` and
+//! `transform` → executors
 //! (`interpret`, `cranelift`) and printers (`mosaic`). No module knows a runtime: a launch goes
 //! through the trait that a runtime implements.
 
 pub mod chips;
+mod codes;
 pub mod cranelift;
 pub mod diagnose;
 mod error;
@@ -17,6 +19,7 @@ pub mod launch;
 pub mod math;
 pub mod mosaic;
 pub mod passes;
+pub mod transform;
 
 pub use error::{BuildFault, Error};
 pub use formats::{F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4};
@@ -27,10 +30,10 @@ pub use tpu_kernel_macros::{tile_fn, tpu_kernel};
 pub mod prelude {
     pub use crate::ir::{DType, Precision};
     pub use crate::lang::{
-        AllAxes, Axis, Bits, D, Dim, Element, Float, In, Int, Key, Lanes, Number, One, Out, Prod, Product, Quot, Scalar, Shape,
-        Sublanes, Sum, Tile, Vmem, batch_dot, batch_dot_over, choose, concat, dot, dot_over, dot_with, iota, iota_of, literal,
-        num_programs, pack, prng_bits, prng_seed, program_id, select, stateful_bernoulli, stateful_normal, stateful_uniform,
-        unroll,
+        AllAxes, Axis, Bits, D, Dim, Each, Element, Float, In, Int, Key, Lanes, Number, One, Out, Prod, Product, Quot, Scalar,
+        Shape, Sublanes, Sum, Tile, Transform, Vmem, batch_dot, batch_dot_over, choose, concat, dot, dot_over, dot_with, iota,
+        iota_of, literal, num_programs, pack, prng_bits, prng_seed, program_id, select, stateful_bernoulli, stateful_normal,
+        stateful_uniform, unroll,
     };
     pub use crate::launch::{Allow, Launchable};
     pub use crate::{F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4, bf16, f16};

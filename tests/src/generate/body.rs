@@ -42,7 +42,7 @@ impl Generator {
 
     fn statements(&mut self, count: usize, depth: usize) {
         for _ in 0..count {
-            match self.rng.below(if depth < DEPTH { 32 } else { 29 }) {
+            match self.rng.below(if depth < DEPTH { 43 } else { 40 }) {
                 0..5 => self.binary_statement(),
                 5..8 => self.unary_statement(),
                 8..10 => self.compare_and_select(),
@@ -65,15 +65,17 @@ impl Generator {
                     }
                 }
                 27..29 => self.number(),
-                29 => self.branch(depth),
-                30 => self.counted_loop(depth),
+                29..38 => self.tile_statement(),
+                38..40 => self.general_dot(),
+                40 => self.branch(depth),
+                41 => self.counted_loop(depth),
                 _ => self.while_loop(depth),
             }
         }
     }
 
     /// A scalar or, mostly, a tile with that kind of element.
-    fn operand(&mut self, takes: impl Fn(DType) -> bool) -> Value {
+    pub(super) fn operand(&mut self, takes: impl Fn(DType) -> bool) -> Value {
         let tile = self.rng.chance(75);
         if let Some(found) = self.find(|ty| ty.is_tile() == tile && takes(ty.dtype())) {
             return found;
@@ -134,7 +136,7 @@ impl Generator {
         self.emit(OpKind::Iota { shape, axis }, &[])
     }
 
-    fn tile(&mut self) -> Value {
+    pub(super) fn tile(&mut self) -> Value {
         match self.any_tile(|_, _| true) {
             Some(tile) => tile,
             None => self.iota(),
@@ -185,13 +187,23 @@ impl Generator {
     fn reduce(&mut self) {
         let long = self.any_tile(|_, s| s.dims().iter().any(|&d| d > 16)).filter(|_| self.rng.chance(50));
         let x = long.unwrap_or_else(|| self.tile());
-        let dtype = self.b.ty(x).dtype();
-        let x = if dtype == DType::Bool || self.rng.chance(30) { self.cast(DType::F32, x) } else { x };
-        let op = self.rng.pick(&[ReduceOp::Sum, ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min]);
+        let op = self.rng.pick(ReduceOp::ALL);
+        let op = if self.rng.chance(30) { ReduceOp::Sum } else { op };
+        let x = if matches!(op, ReduceOp::Any | ReduceOp::All) {
+            let Some(mask) = self.quantifier() else { return };
+            mask
+        } else if self.b.ty(x).dtype() == DType::Bool || self.rng.chance(30) {
+            self.cast(DType::F32, x)
+        } else {
+            x
+        };
+        if !self.b.ty(x).is_tile() {
+            return;
+        }
         let rank = self.b.ty(x).shape().rank();
         let axis = if self.rng.chance(50) { rank - 1 } else { self.rng.below(rank) };
         let y = self.emit(OpKind::Reduce { op, axis }, &[x]);
-        if self.rng.chance(50) {
+        if self.rng.chance(50) && !matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin) {
             self.emit(OpKind::Broadcast(self.b.ty(x).shape()), &[y]);
         }
     }
@@ -210,13 +222,7 @@ impl Generator {
         let y = self.tile_of(dtype, Shape::new(&if rhs_transposed { [n, k] } else { [k, n] }));
         let (x, y) = (self.small(dtype, x), self.small(dtype, y));
         let precision = self.rng.pick(Precision::ALL);
-        let product = self.emit(OpKind::Dot { dims: DotDims::matrices(lhs_transposed, rhs_transposed), precision }, &[x, y]);
-        if self.b.ty(product).dtype() == DType::F32 {
-            // The product itself leaves the scope: its zeros may have either sign.
-            self.scope.pop();
-            let zero = self.constant_like(0f32.into(), product);
-            self.binary(BinaryOp::Add, product, zero);
-        }
+        self.positive(OpKind::Dot { dims: DotDims::matrices(lhs_transposed, rhs_transposed), precision }, &[x, y]);
     }
 
     /// A number that the kernel is given.

@@ -7,6 +7,7 @@
 
 mod body;
 mod rng;
+mod tiles;
 mod values;
 
 use crate::executors::Array;
@@ -44,8 +45,6 @@ struct Memory {
 
 /// Elements of a window at most.
 const WINDOW: usize = 600;
-/// Element types of operands, as often as they occur.
-const DTYPES: [DType; 8] = [DType::F32, DType::F32, DType::F32, DType::F32, DType::Bf16, DType::Bf16, DType::I32, DType::Bool];
 /// Dimensions: units, and the neighbourhood of vector widths.
 const DIMS: [usize; 18] = [1, 1, 2, 3, 4, 5, 7, 8, 8, 9, 15, 16, 17, 33, 40, 71, 128, 130];
 
@@ -74,7 +73,7 @@ pub fn generate(seed: u64) -> Case {
     let scalars: Vec<Literal> = (0..generator.rng.below(3)).map(|at| generator.scalar(&format!("scalar{at}"))).collect();
     let mut inputs = vec![];
     for at in 0..generator.rng.pick(&[0, 1, 1, 2, 2, 3]) {
-        let (dtype, shape) = (generator.rng.pick(&DTYPES), generator.shape());
+        let (dtype, shape) = (generator.dtype(), generator.shape());
         let (memory, array) = generator.window(&format!("in{at}"), false, dtype, &shape);
         let special = generator.rng.pick(&[0, 0, 2, 12]);
         let elements: Vec<Literal> = (0..array.iter().product()).map(|_| generator.rng.literal(dtype, special)).collect();
@@ -82,7 +81,7 @@ pub fn generate(seed: u64) -> Case {
         generator.memories.push(memory);
     }
     for at in 0..1 + generator.rng.below(2) {
-        let (dtype, shape) = (generator.rng.pick(&DTYPES), generator.shape());
+        let (dtype, shape) = (generator.dtype(), generator.shape());
         let (memory, _) = generator.window(&format!("out{at}"), true, dtype, &shape);
         generator.memories.push(memory);
     }
@@ -167,6 +166,12 @@ impl Generator {
         self.rng.literal(dtype, 12)
     }
 
+    /// An element type of an operand: often f32, one in three any at all.
+    fn dtype(&mut self) -> DType {
+        let common = [DType::F32, DType::F32, DType::F32, DType::Bf16, DType::I32, DType::Bool];
+        if self.rng.chance(65) { self.rng.pick(&common) } else { self.rng.pick(&DType::ALL) }
+    }
+
     /// Dimensions of 1 to 4, with not too many elements.
     fn shape(&mut self) -> Vec<usize> {
         loop {
@@ -203,7 +208,7 @@ impl Generator {
     }
 
     fn scratch(&mut self, name: &str) {
-        let dtype = self.rng.pick(&DTYPES);
+        let dtype = self.dtype();
         let shape = Shape::new(&self.shape());
         let value = self.b.param(name, Type::Ref(Space::Vmem, dtype, shape), ParamKind::Scratch, line(5));
         self.arrays.push(vec![]);

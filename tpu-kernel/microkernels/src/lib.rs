@@ -1,4 +1,5 @@
-//! Matrix products and elementwise functions ([`function`]) compiled ahead of time and picked by instruction set at run time.
+//! Work for compiled code, compiled ahead of time: matrix products picked by instruction set at run time, operations on
+//! whole tiles ([`tile`]), and elementwise functions ([`function`]).
 //!
 //! Rules of the products: operands are strided in both dimensions, so a transposed operand is the same matrix with its
 //! strides exchanged; the result has unit column stride; it is overwritten, or, through [`raw`], read
@@ -16,6 +17,7 @@ mod i32;
 mod matrix;
 pub mod raw;
 mod scratch;
+pub mod tile;
 
 pub use bf16::{gemm_bf16, gemm_f32_default, gemm_f32_high};
 pub use f32::gemm_f32;

@@ -1,16 +1,17 @@
 //! Emits a region: scalars as registers, tiles through loop nests, loads and stores with their checks.
 
 use super::code::{Code, Pack, flags};
-use super::context::{Context, ErrorSlot, FAILED, Helpers};
+use super::context::{Context, ErrorSlot, FAILED};
 use super::loops;
 use super::mem::{Mem, Origin, Start};
 use super::nest::{Graph, Lookup, Output, Queue};
 use super::plan::{Place, Plan, Reader};
-use crate::ir::{DType, Kernel, Loc, MAX_RANK, Op, OpKind, ParamKind, Precision, Region, Shape, Type, Value};
+use crate::ir::{DType, Kernel, Loc, MAX_RANK, Op, OpKind, ParamKind, ReduceOp, Region, Shape, Type, Value};
 use cranelift::codegen::ir::BlockArg;
 use cranelift::prelude::{Block, InstBuilder, IntCC, Value as Clif, types};
 use std::collections::HashMap;
 use std::mem::offset_of;
+use tpu_microkernels::tile::Task;
 
 /// A check that compiled code makes, for the error that it becomes.
 #[derive(Clone, Debug)]
@@ -26,6 +27,19 @@ pub(super) enum Site {
     },
     /// The step of a `for`.
     Step { loc: Loc },
+    /// A function compiled ahead, along that axis of so many elements; the value is its outcome.
+    Helper { axis: usize, extent: usize, loc: Loc },
+    /// A `check`.
+    Check { message: String, loc: Loc },
+    /// A `print` with values of these types.
+    Print { text: String, types: Vec<Type>, loc: Loc },
+}
+
+/// What compiled code refers to by number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tables {
+    pub sites: Vec<Site>,
+    pub tasks: Vec<Task>,
 }
 
 /// What became of a kernel's tiles.
@@ -46,7 +60,7 @@ pub struct PlanSummary {
 pub(super) struct Values {
     pub scalars: HashMap<Value, Clif>,
     pub memory: HashMap<Value, Mem>,
-    /// Of loads with memory of their own: where they read.
+    /// Of loads and slices with memory of their own: where they read.
     pub loaded: HashMap<Value, Mem>,
 }
 
@@ -72,9 +86,10 @@ pub(super) struct Body<'a, 'f, 'k> {
     /// Bytes of the arena in use, and the most there were.
     pub used: usize,
     most: usize,
-    sites: Vec<Site>,
+    pub sites: Vec<Site>,
+    pub tasks: Vec<Task>,
     fail: Block,
-    summary: PlanSummary,
+    pub summary: PlanSummary,
 }
 
 impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
@@ -93,13 +108,14 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             used: 0,
             most: 0,
             sites: vec![],
+            tasks: vec![],
             fail,
             summary: PlanSummary::default(),
         }
     }
 
-    /// Emits the kernel's body. Returns the checks and what the plan came to.
-    pub(super) fn emit_body(mut self) -> Result<(Code<'f>, Vec<Site>, PlanSummary), String> {
+    /// Emits the kernel's body. Returns what it refers to by number, and what the plan came to.
+    pub(super) fn emit_body(mut self) -> Result<(Code<'f>, Tables, PlanSummary), String> {
         for (at, (&value, param)) in self.kernel.body.args.iter().zip(&self.kernel.params).enumerate() {
             if param.kind == ParamKind::Scalar {
                 let v = self.scalar_param(at, param.ty.dtype());
@@ -113,7 +129,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
         self.code.b.ins().return_(&[zero]);
         self.emit_fail();
         self.summary.arena_bytes = self.most;
-        Ok((self.code, self.sites, self.summary))
+        Ok((self.code, Tables { sites: self.sites, tasks: self.tasks }, self.summary))
     }
 
     /// Emits the index maps of all windows.
@@ -150,21 +166,9 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
     }
 
     fn scalar_param(&mut self, at: usize, dtype: DType) -> Clif {
-        let bits = self.code.listed(offset_of!(Context, scalars), at);
-        match dtype {
-            DType::F32 => self.code.bitcast(bits, types::F32),
-            DType::Bf16 => {
-                let by = self.code.bits(16, types::I32);
-                let wide = self.code.b.ins().ishl(bits, by);
-                self.code.bitcast(wide, types::F32)
-            }
-            DType::I32 => bits,
-            DType::Bool => {
-                let zero = self.code.bits(0, types::I32);
-                self.code.b.ins().icmp(IntCC::NotEqual, bits, zero)
-            }
-            _ => crate::pending("scalar_param"),
-        }
+        let scalars = self.code.field(types::I64, offset_of!(Context, scalars));
+        // The low bytes come first.
+        self.code.load_scalar(dtype, scalars, (at * 4) as i32)
     }
 
     /// Emits the operations of a region.
@@ -190,7 +194,14 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                 let v = self.code.listed(offset_of!(Context, sizes), id.0 as usize);
                 self.scalar(op, v);
             }
-            OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select | OpKind::Cast(_) => {
+            OpKind::Bitcast(to) if self.plan.folds(op) => self.fold(op, *to)?,
+            OpKind::Unary(_)
+            | OpKind::Binary(_)
+            | OpKind::Compare(_)
+            | OpKind::Select
+            | OpKind::Cast(_)
+            | OpKind::Bitcast(_)
+            | OpKind::StochasticRound(_) => {
                 if self.kernel.ty(op.results[0]).is_scalar() {
                     let v = self.scalar_op(op);
                     self.scalar(op, v);
@@ -206,6 +217,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                 }
                 Place::Inline | Place::Memory => self.tile(op)?,
             },
+            OpKind::Reduce { op: reduce @ (ReduceOp::ArgMax | ReduceOp::ArgMin), axis } => self.argument(op, *reduce, *axis)?,
             OpKind::Reduce { op: reduce, axis } => {
                 let (operand, result) = (op.operands[0], op.results[0]);
                 if !self.plan.unused(result) {
@@ -220,7 +232,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                 let result = op.results[0];
                 if !self.plan.unused(result) && !self.plan.is_direct(result) {
                     let mem = self.allocate(result)?;
-                    self.dot(op, &mem, false);
+                    self.dot(op, &mem, false)?;
                 }
             }
             OpKind::Load(shape) => self.load(op, *shape)?,
@@ -228,26 +240,33 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                 let value = op.operands[1];
                 let (mem, param) = self.access(op, &op.operands[2..], self.kernel.ty(value).shape())?;
                 match self.plan.direct(value) {
-                    Some(direct) => self.dot(direct.dot, &mem, direct.accumulate),
+                    Some(direct) => self.dot(direct.dot, &mem, direct.accumulate)?,
                     None => {
                         let reader = self.plan.reader(op, 1);
                         self.push(Output { value, mem, reduce: None, reader, makes: None, stores: Some(param) });
                     }
                 }
             }
-            OpKind::Bitcast(_)
-            | OpKind::StochasticRound(_)
-            | OpKind::Slice { .. }
-            | OpKind::Concat { .. }
-            | OpKind::Rotate { .. }
-            | OpKind::Gather { .. }
-            | OpKind::Scan { .. }
-            | OpKind::Sort { .. }
-            | OpKind::Extract(_)
-            | OpKind::PrngSeed
-            | OpKind::PrngBits(_)
-            | OpKind::Print(_)
-            | OpKind::Check(_) => crate::pending("cranelift"),
+            OpKind::Slice { starts, shape, strides } => match self.plan.place(op.results[0]) {
+                Place::View => {
+                    let view = self.values.memory[&op.operands[0]].slice(starts, *shape, strides);
+                    self.values.memory.insert(op.results[0], view);
+                }
+                Place::Inline | Place::Memory => self.slice(op)?,
+            },
+            OpKind::Concat { axis } => self.concat(op, *axis)?,
+            OpKind::Rotate { axis, stride } => self.rotate(op, *axis, *stride)?,
+            OpKind::Gather { axis } => self.gather(op, *axis)?,
+            OpKind::Scan { op: scan, axis, reverse } => self.scan(op, *scan, *axis, *reverse)?,
+            OpKind::Sort { axis, descending } => self.sort(op, *axis, *descending)?,
+            OpKind::Extract(index) => {
+                let v = self.extract(op, index);
+                self.scalar(op, v);
+            }
+            OpKind::PrngSeed => self.seed(op),
+            OpKind::PrngBits(_) => self.draw(op)?,
+            OpKind::Print(text) => self.print(op, text)?,
+            OpKind::Check(message) => self.check(op, message),
             OpKind::If => self.branch(op)?,
             OpKind::For => self.count(op)?,
             OpKind::While => self.repeat(op)?,
@@ -267,6 +286,8 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             OpKind::Binary(binary) => self.code.binary(*binary, from, args[0], args[1]),
             OpKind::Compare(compare) => self.code.compare(*compare, from, args[0], args[1]),
             OpKind::Cast(to) => self.code.cast(from, *to, args[0]),
+            OpKind::Bitcast(to) => self.code.reinterpret(from, *to, args[0]),
+            OpKind::StochasticRound(to) => self.code.stochastic_round(*to, args[0], args[1]),
             _ => self.code.select_lanes(args[0], args[1], args[2]),
         };
         pack.values()[0]
@@ -299,7 +320,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
     }
 
     /// Memory in the arena that is this value's.
-    fn allocate(&mut self, v: Value) -> Result<Mem, String> {
+    pub(super) fn allocate(&mut self, v: Value) -> Result<Mem, String> {
         let mem = self.slot(self.kernel.ty(v))?;
         self.values.memory.insert(v, mem.clone());
         Ok(mem)
@@ -372,43 +393,26 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
         let v = op.results[0];
         let (mem, _) = self.access(op, &op.operands[1..], shape)?;
         if self.plan.place(v) == Place::Memory {
-            self.values.loaded.insert(v, mem);
-            self.tile(op)
+            self.hold(op, mem)
         } else {
             self.values.memory.insert(v, mem);
             Ok(())
         }
     }
 
-    /// A product, written to that memory or added to what is there.
-    fn dot(&mut self, op: &Op, result: &Mem, accumulate: bool) {
-        let OpKind::Dot { ref dims, precision } = op.kind else { return };
-        let (lhs_transposed, rhs_transposed) = (dims.contract.0 == 0, dims.contract.1 == 1);
-        self.flush();
-        let (lhs, rhs) = (self.values.memory(op.operands[0]), self.values.memory(op.operands[1]));
-        let helper = match (lhs.dtype, precision) {
-            (DType::F32, Precision::Default) => offset_of!(Helpers, gemm_f32_default),
-            (DType::F32, Precision::High) => offset_of!(Helpers, gemm_f32_high),
-            (DType::F32, Precision::Highest) => offset_of!(Helpers, gemm_f32_highest),
-            (DType::Bf16, _) => offset_of!(Helpers, gemm_bf16),
-            (DType::I32, _) => offset_of!(Helpers, gemm_i32),
-            _ => crate::pending("dot"),
-        };
-        let (m, n) = (result.shape.dim(0), result.shape.dim(1));
-        let k = lhs.shape.dim(usize::from(!lhs_transposed));
-        let addresses = [result, &lhs, &rhs].map(|mem| self.code.address(mem, offset_of!(Context, arena)));
-        let sizes = [m, n, k].map(|size| self.code.b.ins().iconst(types::I64, size as i64));
-        let [lhs_row, lhs_col] = if lhs_transposed { [1, 0] } else { [0, 1] }.map(|d: usize| lhs.strides[d]);
-        let [rhs_row, rhs_col] = if rhs_transposed { [1, 0] } else { [0, 1] }.map(|d: usize| rhs.strides[d]);
-        let strides = [result.strides[0], lhs_row, lhs_col, rhs_row, rhs_col].map(|s| self.code.stride_elements(s));
-        let accumulate = self.code.b.ins().iconst(types::I64, i64::from(accumulate));
-        let args: Vec<Clif> = addresses.into_iter().chain(sizes).chain(strides).chain([accumulate]).collect();
-        self.code.call(helper, &args, None);
-        self.summary.dots += 1;
+    /// Copies a tile from there to memory of its own.
+    pub(super) fn hold(&mut self, op: &'k Op, from: Mem) -> Result<(), String> {
+        self.values.loaded.insert(op.results[0], from);
+        self.tile(op)
     }
 
     /// An output that copies or computes a tile into that memory.
     pub(super) fn push_copy(&mut self, value: Value, mem: Mem, reader: Reader) {
         self.push(Output { value, mem, reduce: None, reader, makes: None, stores: None });
+    }
+
+    /// An output that puts a tile into its part of a result.
+    pub(super) fn push_part(&mut self, value: Value, mem: Mem, reader: Reader, result: Value) {
+        self.push(Output { value, mem, reduce: None, reader, makes: Some(result), stores: None });
     }
 }

@@ -1,13 +1,13 @@
 //! Emits CLIF for packs of lanes: the vectors of one step of a loop, or one scalar.
 //!
-//! Rules: f32 and bf16 lanes are f32 (a bf16 lane always holds a bf16 value); bool lanes are masks in
-//! vectors and 0 or 1 in scalars; each operation is emitted for all vectors of a pack in turn, so that
+//! Rules: a float lane is an f32 that is a number of its type, an integer lane an i32 with its value, extended by its sign or
+//! by zeros; bool lanes are masks in vectors and 0 or 1 in scalars; each operation is emitted for all vectors of a pack in turn, so that
 //! independent work lies side by side; constants go to the anchor before the loop nest.
 
 use super::context::{Context, Helpers, RefSlot};
 use crate::ir::{DType, Literal};
 use cranelift::codegen::cursor::{Cursor, FuncCursor};
-use cranelift::codegen::ir::{ConstantData, Endianness, Inst, SigRef};
+use cranelift::codegen::ir::{ConstantData, Endianness, Inst, SigRef, StackSlot};
 use cranelift::prelude::*;
 use std::collections::HashMap;
 use std::mem::offset_of;
@@ -59,6 +59,15 @@ impl Pack {
     }
 }
 
+/// Instructions for which there is other code where the processor lacks them; without it Cranelift would call the C library.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Features {
+    /// Multiplies and adds with one rounding.
+    pub fused: bool,
+    /// Rounds to an integer.
+    pub rounds: bool,
+}
+
 /// The function under construction.
 pub(super) struct Code<'f> {
     /// The builder, at the current position.
@@ -68,8 +77,10 @@ pub(super) struct Code<'f> {
     /// An instruction before the current loop nest: constants are put before it.
     anchor: Option<Inst>,
     constants: HashMap<(u32, Type), Value>,
-    /// Whether the processor multiplies and adds in one instruction.
-    fused: bool,
+    /// What the processor does in one instruction.
+    pub(super) features: Features,
+    /// Where operands of functions called by address lie.
+    pub(super) strips: Option<[StackSlot; 2]>,
 }
 
 /// Memory accesses neither trap nor promise alignment.
@@ -83,12 +94,12 @@ fn cast_flags() -> MemFlagsData {
 
 impl<'f> Code<'f> {
     /// Code at the entry of a function that takes the context.
-    pub(super) fn new(mut b: FunctionBuilder<'f>, fused: bool) -> Code<'f> {
+    pub(super) fn new(mut b: FunctionBuilder<'f>, features: Features) -> Code<'f> {
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
         b.switch_to_block(entry);
         let ctx = b.block_params(entry)[0];
-        Code { b, ctx, anchor: None, constants: HashMap::new(), fused }
+        Code { b, ctx, anchor: None, constants: HashMap::new(), features, strips: None }
     }
 
     /// Ends the function.
@@ -112,19 +123,29 @@ impl<'f> Code<'f> {
     /// The CLIF type of a lane or of a vector of lanes.
     pub(super) fn clif_type(dtype: DType, vector: bool) -> Type {
         match (dtype, vector) {
-            (DType::F32 | DType::Bf16, false) => types::F32,
-            (DType::F32 | DType::Bf16, true) => types::F32X4,
-            (DType::I32, false) => types::I32,
-            (DType::I32 | DType::Bool, true) => types::I32X4,
             (DType::Bool, false) => types::I8,
-            _ => crate::pending("clif_type"),
+            _ if dtype.is_float() => Self::float_type(vector),
+            _ => Self::word_type(vector),
         }
     }
 
-    /// These bits in every lane of that type (a type of 32-bit lanes).
+    /// An f32, or four.
+    pub(super) fn float_type(vector: bool) -> Type {
+        if vector { types::F32X4 } else { types::F32 }
+    }
+
+    /// An i32, or four.
+    pub(super) fn word_type(vector: bool) -> Type {
+        if vector { types::I32X4 } else { types::I32 }
+    }
+
+    /// These bits in every lane of that type: of 32-bit lanes, or a scalar I8 of 0 or 1.
     pub(super) fn bits(&mut self, bits: u32, ty: Type) -> Value {
         if let Some(&v) = self.constants.get(&(bits, ty)) {
             return v;
+        }
+        if ty == types::I8 {
+            return self.b.ins().iconst(types::I8, i64::from(bits & 1));
         }
         let data: Vec<u8> = [bits; 4].iter().flat_map(|b| b.to_le_bytes()).collect();
         let emit = |mut cursor: FuncCursor<'_>| match ty {
@@ -161,25 +182,26 @@ impl<'f> Code<'f> {
 
     /// A literal as a scalar.
     pub(super) fn literal(&mut self, literal: Literal) -> Value {
-        match literal.dtype() {
-            DType::F32 => self.bits(literal.bits(), types::F32),
-            DType::Bf16 => self.bits(literal.bits() << 16, types::F32),
-            DType::I32 => self.bits(literal.bits(), types::I32),
-            DType::Bool => self.b.ins().iconst(types::I8, i64::from(literal.bits())),
-            _ => crate::pending("literal"),
-        }
+        let dtype = literal.dtype();
+        let bits = literal.as_f32().map_or(literal.memory(), f32::to_bits);
+        self.bits(bits, Self::clif_type(dtype, false))
     }
 
     /// A scalar in every lane of a vector.
     pub(super) fn splat(&mut self, dtype: DType, v: Value) -> Value {
         match dtype {
             DType::Bool => {
-                let wide = self.b.ins().uextend(types::I32, v);
-                let mask = self.b.ins().ineg(wide);
+                let mask = self.mask(v);
                 self.b.ins().splat(types::I32X4, mask)
             }
             _ => self.b.ins().splat(Self::clif_type(dtype, true), v),
         }
+    }
+
+    /// A bool scalar as a lane of a vector has it: no bits, or all.
+    pub(super) fn mask(&mut self, v: Value) -> Value {
+        let wide = self.b.ins().uextend(types::I32, v);
+        self.b.ins().ineg(wide)
     }
 
     /// The same bits as another type of the same size.
@@ -249,17 +271,12 @@ impl<'f> Code<'f> {
 
     /// a · b + c, rounded once.
     pub(super) fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
-        if self.fused {
+        if self.features.fused {
             return self.b.ins().fma(a, b, c);
         }
         self.by_lane(&[a, b, c], |code, args| {
             code.call(offset_of!(Helpers, fma), args, Some(types::F32)).expect("fma has a result")
         })
-    }
-
-    /// C's fmodf.
-    pub(super) fn fmod(&mut self, a: Value, b: Value) -> Value {
-        self.by_lane(&[a, b], |code, args| code.call(offset_of!(Helpers, fmod), args, Some(types::F32)).expect("fmod has a result"))
     }
 
     /// `a` where the mask (or bool) holds, else `b`.
@@ -271,23 +288,5 @@ impl<'f> Code<'f> {
         } else {
             self.b.ins().select(mask, a, b)
         }
-    }
-
-    /// An f32 rounded to the nearest bf16 value, ties to even; NaN stays NaN.
-    pub(super) fn round_bf16(&mut self, v: Value) -> Value {
-        let (float, int) = if self.is_vector(v) { (types::F32X4, types::I32X4) } else { (types::F32, types::I32) };
-        let bits = self.bitcast(v, int);
-        let (one, half) = (self.bits(1, int), self.bits(0x7fff, int));
-        let (high, quiet) = (self.bits(0xffff_0000, int), self.bits(0x0040_0000, int));
-        let by = self.bits(16, types::I32);
-        let upper = self.b.ins().ushr(bits, by);
-        let odd = self.b.ins().band(upper, one);
-        let sum = self.b.ins().iadd(bits, half);
-        let sum = self.b.ins().iadd(sum, odd);
-        let nan = self.b.ins().bor(bits, quiet);
-        let is_nan = self.b.ins().fcmp(FloatCC::Unordered, v, v);
-        let chosen = self.choose(is_nan, nan, sum);
-        let cut = self.b.ins().band(chosen, high);
-        self.bitcast(cut, float)
     }
 }

@@ -5,10 +5,14 @@
 //! elements.
 
 use crate::ir::MAX_RANK;
+use std::ffi::c_void;
+use std::sync::LazyLock;
+use tpu_microkernels::function::{Function, Strip};
 use tpu_microkernels::raw;
+use tpu_microkernels::tile::{self, Rng, Slot, Task};
 
 /// The version of the layout.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// Everything that one call of compiled code may touch.
 #[repr(C)]
@@ -32,6 +36,12 @@ pub(super) struct Context {
     pub scalars: *const u32,
     /// Where the maps write block indices: [`MAX_RANK`] an operand.
     pub blocks: *mut i32,
+    /// Descriptions of the tile operations that functions compiled ahead do.
+    pub tasks: *const Task,
+    /// The generator of random bits, kept from step to step.
+    pub rng: *mut Rng,
+    /// What [`Helpers::print`] takes: the running launch.
+    pub launch: *mut c_void,
     /// Where the body says what went wrong.
     pub error: ErrorSlot,
     /// Functions compiled ahead.
@@ -56,7 +66,7 @@ pub(super) struct ErrorSlot {
     pub site: u32,
     /// Padding, zero.
     pub reserved: u32,
-    /// The start or step.
+    /// The start, step or outcome.
     pub value: i64,
 }
 
@@ -69,25 +79,41 @@ pub(super) struct Helpers {
     pub gemm_f32_highest: raw::Gemm,
     pub gemm_bf16: raw::Gemm,
     pub gemm_i32: raw::Gemm,
-    pub fmod: extern "C" fn(f32, f32) -> f32,
+    /// The strip form of each function, by its number.
+    pub functions: [Strip; Function::ALL.len()],
+    pub rotate: tile::Helper,
+    pub gather: tile::Helper,
+    pub scan: tile::Helper,
+    pub sort: tile::Helper,
+    pub bitcast: tile::Helper,
+    pub argument: tile::Helper,
+    pub random_bits: tile::Helper,
+    pub print: Print,
     pub fma: extern "C" fn(f32, f32, f32) -> f32,
 }
 
 /// The helpers of this process.
-pub(super) const HELPERS: Helpers = Helpers {
+pub(super) static HELPERS: LazyLock<Helpers> = LazyLock::new(|| Helpers {
     gemm_f32_default: raw::f32_default,
     gemm_f32_high: raw::f32_high,
     gemm_f32_highest: raw::f32_highest,
     gemm_bf16: raw::bf16,
     gemm_i32: raw::i32,
-    fmod,
+    rotate: tile::rotate,
+    gather: tile::gather,
+    scan: tile::scan,
+    sort: tile::sort,
+    bitcast: tile::bitcast,
+    argument: tile::argument,
+    random_bits: tile::random_bits,
+    print: super::launch::print,
+    functions: std::array::from_fn(|at| Function::ALL[at].strip()),
     fma,
-};
+});
 
-/// C's fmodf.
-extern "C" fn fmod(a: f32, b: f32) -> f32 {
-    a % b
-}
+/// Writes a message: the running launch, the number of the check that describes it, and its values. Not 0 where the launch
+/// must end.
+pub(super) type Print = unsafe extern "C" fn(*mut c_void, u32, *const Slot) -> i64;
 
 /// a · b + c, rounded once: for processors without the instruction.
 extern "C" fn fma(a: f32, b: f32, c: f32) -> f32 {

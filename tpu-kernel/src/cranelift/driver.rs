@@ -3,12 +3,14 @@
 use super::Executable;
 use super::body::Site;
 use super::context::{Context, ErrorSlot, HELPERS, RefSlot, VERSION};
+use super::launch::{Ended, Running};
 use super::memory::{Memory, poison};
 use super::window::{Array, Param, Role};
 use crate::exec::{Args, RunError};
 use crate::ir::{self, DType, MAX_RANK, ParamKind, SizeExpr, SizeId};
 use crate::launch::Binding;
 use std::marker::PhantomData;
+use tpu_microkernels::tile::{self, Rng};
 
 /// One run.
 pub(super) struct Driver<'r, 'a, 'b> {
@@ -18,6 +20,7 @@ pub(super) struct Driver<'r, 'a, 'b> {
     arrays: Vec<Option<Array>>,
     scalars: Vec<u32>,
     memory: Memory,
+    running: Running<'r>,
     /// The arrays stay borrowed while there are addresses of them.
     borrowed: PhantomData<&'r mut Args<'a, 'b>>,
 }
@@ -101,7 +104,9 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             arrays.push(found.transpose()?);
         }
         let memory = exe.pool.take(exe.windows.bytes)?;
-        Ok(Driver { exe, binding, arrays, scalars, memory, borrowed: PhantomData })
+        let grid = vec![0; binding.grid.len()];
+        let running = Running { sites: &exe.tables.sites, grid, log: &mut *args.log, ended: None };
+        Ok(Driver { exe, binding, arrays, scalars, memory, running, borrowed: PhantomData })
     }
 
     /// Runs every step of the grid.
@@ -128,7 +133,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 }
             }
         }
-        let mut grid = vec![0i32; self.binding.grid.len()];
+        let mut rng = Rng::default();
         let mut blocks = vec![[0i32; MAX_RANK]; params];
         let mut open: Vec<Option<[i32; MAX_RANK]>> = vec![None; params];
         loop {
@@ -137,26 +142,31 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 reserved: 0,
                 arena: base,
                 refs: refs.as_ptr(),
-                grid: grid.as_ptr(),
+                grid: self.running.grid.as_ptr(),
                 extents: self.binding.grid.as_ptr(),
                 sizes: self.binding.sizes.as_ptr(),
                 scalars: self.scalars.as_ptr(),
                 blocks: blocks.as_mut_ptr().cast(),
+                tasks: self.exe.tables.tasks.as_ptr(),
+                rng: &raw mut rng,
+                launch: std::ptr::null_mut(),
                 error: ErrorSlot::default(),
-                helpers: HELPERS,
+                helpers: *HELPERS,
             };
             // SAFETY: the table is complete: every list has an entry for each index that the verified kernel
             // names, and the maps write only the list of block indices.
             unsafe { (self.exe.code.maps)(&mut context) };
-            self.turn(&blocks, &mut open, &mut refs, base, &grid)?;
+            self.turn(&blocks, &mut open, &mut refs, base, &self.running.grid)?;
             context.refs = refs.as_ptr();
+            context.launch = (&raw mut self.running).cast();
             // SAFETY: as above; each operand's memory holds its block or scratch with the strides given, the
-            // arena has the size that the code was compiled for, and starts are checked by the code.
+            // arena has the size that the code was compiled for, starts are checked by the code, and nothing else
+            // uses the running launch or the generator meanwhile.
             let status = unsafe { (self.exe.code.body)(&mut context) };
             if status != 0 {
-                return Err(self.failure(context.error, &grid));
+                return Err(self.failure(context.error));
             }
-            if !advance(&mut grid, &self.binding.grid) {
+            if !advance(&mut self.running.grid, &self.binding.grid) {
                 break;
             }
         }
@@ -212,19 +222,31 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         Ok(())
     }
 
-    /// The error that a failed check stands for.
-    fn failure(&self, error: ErrorSlot, grid: &[i32]) -> RunError {
-        match &self.exe.sites[error.site as usize] {
+    /// The error that a failed check stands for; a panic of the log goes on.
+    fn failure(&mut self, error: ErrorSlot) -> RunError {
+        let step = self.running.grid.clone();
+        match &self.exe.tables.sites[error.site as usize] {
             Site::Start { param, axis, size, extent, loc } => RunError::OutOfBounds {
                 operand: self.exe.kernel.params[*param].name.clone(),
                 axis: *axis,
                 start: error.value,
                 size: *size,
                 extent: *extent,
-                step: grid.to_vec(),
+                step,
                 loc: loc.clone(),
             },
             Site::Step { loc } => RunError::LoopStep { by: error.value as i32, loc: loc.clone() },
+            Site::Helper { axis, extent, loc } => match tile::code(error.value) {
+                (tile::INDEX, index) => RunError::GatherIndex { axis: *axis, index, extent: *extent, step, loc: loc.clone() },
+                (tile::UNSEEDED, _) => RunError::Unseeded { step, loc: loc.clone() },
+                (code, _) => unreachable!("descriptions are made from verified shapes, but a function refused one: {code}"),
+            },
+            Site::Check { message, loc } => RunError::Check { message: message.clone(), step, loc: loc.clone() },
+            Site::Print { .. } => match self.running.ended.take() {
+                Some(Ended::Error(error)) => error,
+                Some(Ended::Panic(panic)) => std::panic::resume_unwind(panic),
+                None => unreachable!("a message fails for a reason"),
+            },
         }
     }
 }

@@ -335,11 +335,13 @@ impl Loops<'_, '_, '_> {
             Kind::Op(op) => {
                 let from = args.first().map_or(dtype, |&arg| self.nodes[arg].dtype);
                 match &op.kind {
-                    OpKind::Unary(op) => self.code.unary(*op, dtype, operands[0]),
+                    OpKind::Unary(op) => self.code.unary(*op, from, operands[0]),
                     OpKind::Binary(op) => self.code.binary(*op, dtype, operands[0], operands[1]),
                     OpKind::Compare(op) => self.code.compare(*op, from, operands[0], operands[1]),
                     OpKind::Select => self.code.select_lanes(operands[0], operands[1], operands[2]),
                     OpKind::Cast(to) => self.code.cast(from, *to, operands[0]),
+                    OpKind::Bitcast(to) => self.code.reinterpret(from, *to, operands[0]),
+                    OpKind::StochasticRound(to) => self.code.stochastic_round(*to, operands[0], operands[1]),
                     other => unreachable!("`{}` is not computed inside a loop", other.mnemonic()),
                 }
             }

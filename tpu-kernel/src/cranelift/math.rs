@@ -1,4 +1,4 @@
-//! [`Lanes`] of CLIF values: the transcendental functions, emitted as code.
+//! [`Lanes`] of CLIF values: the functions of `math`, emitted as code.
 
 use super::code::{Code, Pack};
 use crate::math::Lanes;
@@ -57,6 +57,12 @@ impl Lanes for Math<'_, '_> {
     fn lt(&mut self, a: Pack, b: Pack) -> Pack {
         a.zip(b, |a, b| self.code.b.ins().fcmp(FloatCC::LessThan, a, b))
     }
+    fn eq(&mut self, a: Pack, b: Pack) -> Pack {
+        a.zip(b, |a, b| self.code.b.ins().fcmp(FloatCC::Equal, a, b))
+    }
+    fn is_nan(&mut self, a: Pack) -> Pack {
+        a.map(|a| self.code.b.ins().fcmp(FloatCC::Unordered, a, a))
+    }
     fn select(&mut self, mask: Pack, a: Pack, b: Pack) -> Pack {
         self.code.select_lanes(mask, a, b)
     }
@@ -65,6 +71,12 @@ impl Lanes for Math<'_, '_> {
     }
     fn from_bits(&mut self, a: Pack) -> Pack {
         a.map(|a| self.code.bitcast(a, self.float))
+    }
+    fn to_int(&mut self, a: Pack) -> Pack {
+        a.map(|a| self.code.b.ins().fcvt_to_sint_sat(self.int, a))
+    }
+    fn from_int(&mut self, a: Pack) -> Pack {
+        a.map(|a| self.code.b.ins().fcvt_from_sint(self.float, a))
     }
     fn iadd(&mut self, a: Pack, b: Pack) -> Pack {
         a.zip(b, |a, b| self.code.b.ins().iadd(a, b))
@@ -85,5 +97,24 @@ impl Lanes for Math<'_, '_> {
     fn ashr(&mut self, a: Pack, by: u32) -> Pack {
         let by = self.code.bits(by, types::I32);
         a.map(|a| self.code.b.ins().sshr(a, by))
+    }
+    fn ushr(&mut self, a: Pack, by: u32) -> Pack {
+        let by = self.code.bits(by, types::I32);
+        a.map(|a| self.code.b.ins().ushr(a, by))
+    }
+    fn ixor(&mut self, a: Pack, b: Pack) -> Pack {
+        a.zip(b, |a, b| self.code.b.ins().bxor(a, b))
+    }
+    fn imax(&mut self, a: Pack, b: Pack) -> Pack {
+        a.zip(b, |a, b| self.code.b.ins().smax(a, b))
+    }
+    fn ieq(&mut self, a: Pack, b: Pack) -> Pack {
+        a.zip(b, |a, b| self.code.b.ins().icmp(IntCC::Equal, a, b))
+    }
+    fn ult(&mut self, a: Pack, b: Pack) -> Pack {
+        a.zip(b, |a, b| self.code.b.ins().icmp(IntCC::UnsignedLessThan, a, b))
+    }
+    fn iselect(&mut self, mask: Pack, a: Pack, b: Pack) -> Pack {
+        self.code.select_lanes(mask, a, b)
     }
 }

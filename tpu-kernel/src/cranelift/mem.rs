@@ -24,8 +24,8 @@ pub(super) enum Origin {
 pub(super) enum Stride {
     /// Known now.
     Fixed(i64),
-    /// Of that dimension of that operand, known when the step runs.
-    Param(usize, usize),
+    /// Of that dimension of that operand, known when the step runs, so many times.
+    Param(u32, u32, i64),
 }
 
 /// The first element along a dimension.
@@ -75,7 +75,7 @@ fn param_strides(kernel: &Kernel, param: usize) -> [Stride; MAX_RANK] {
     let mut strides = dense(shape);
     if !matches!(kernel.params[param].kind, ParamKind::Scratch) && may_stay_in_place(kernel, param) {
         for (d, stride) in strides.iter_mut().enumerate().take(shape.rank() - 1) {
-            *stride = Stride::Param(param, d);
+            *stride = Stride::Param(param as u32, d as u32, 1);
         }
     }
     strides
@@ -92,6 +92,39 @@ impl Mem {
         let strides = param_strides(kernel, param);
         let starts = starts.iter().copied().zip(strides).filter(|(start, _)| !matches!(start, Start::Fixed(0))).collect();
         Mem { origin: Origin::Param(param), starts, dtype: kernel.params[param].ty.dtype(), shape, strides }
+    }
+
+    /// The elements `starts + i · steps` of the tile.
+    pub(super) fn slice(&self, starts: &[usize], shape: Shape, steps: &[usize]) -> Mem {
+        let mut slice = Mem { shape, ..self.clone() };
+        for (d, (&start, &step)) in starts.iter().zip(steps).enumerate() {
+            slice.advance(start as i64, self.strides[d]);
+            slice.strides[d] = match self.strides[d] {
+                // Nothing is read beyond the first element, and the product may be anything.
+                _ if shape.dim(d) == 1 => Stride::Fixed(0),
+                Stride::Fixed(n) => Stride::Fixed(n * step as i64),
+                Stride::Param(param, axis, times) => Stride::Param(param, axis, times * step as i64),
+            };
+        }
+        slice
+    }
+
+    /// Moves the first element; what is known of it stays one number a stride, however often it moves.
+    fn advance(&mut self, start: i64, stride: Stride) {
+        let (by, unit) = match stride {
+            Stride::Fixed(n) => (start * n, Stride::Fixed(1)),
+            Stride::Param(param, axis, times) => (start * times, Stride::Param(param, axis, 1)),
+        };
+        if by == 0 {
+            return;
+        }
+        for (known, stride) in &mut self.starts {
+            if let (Start::Fixed(n), true) = (known, *stride == unit) {
+                *n += by;
+                return;
+            }
+        }
+        self.starts.push((Start::Fixed(by), unit));
     }
 
     /// The same memory as the result of a transpose or reshape of the tile.
@@ -154,8 +187,8 @@ impl Code<'_> {
     pub(super) fn stride_bytes(&mut self, stride: Stride, dtype: DType) -> Step {
         match stride {
             Stride::Fixed(n) => Step::Fixed(n * dtype.bytes() as i64),
-            Stride::Param(param, axis) => {
-                let v = self.ref_stride(param, axis);
+            Stride::Param(..) => {
+                let v = self.stride_elements(stride);
                 let by = self.b.ins().iconst(types::I64, i64::from(dtype.bytes().trailing_zeros()));
                 Step::Dynamic(self.b.ins().ishl(v, by))
             }
@@ -166,7 +199,11 @@ impl Code<'_> {
     pub(super) fn stride_elements(&mut self, stride: Stride) -> Value {
         match stride {
             Stride::Fixed(n) => self.b.ins().iconst(types::I64, n),
-            Stride::Param(param, axis) => self.ref_stride(param, axis),
+            Stride::Param(param, axis, 1) => self.ref_stride(param as usize, axis as usize),
+            Stride::Param(param, axis, times) => {
+                let v = self.ref_stride(param as usize, axis as usize);
+                self.b.ins().imul_imm_s(v, times)
+            }
         }
     }
 

@@ -1,19 +1,23 @@
 //! The Cranelift executor: a kernel as machine code, run over its grid.
 //!
 //! Data flows downwards: `plan` decides which tiles live in memory; `body` and `control` emit regions,
-//! `nest` and `loops` the fused loops, `lane` single operations; `jit` makes code of it; `driver` and
-//! `window` run it step by step. Compiled code reaches everything through the table in `context`.
+//! `nest` and `loops` the fused loops, `lane` single operations, `dot` and `tile` calls of functions compiled ahead, for which
+//! `widen` has put casts; `jit` makes code of it; `driver`,
+//! `window` and `launch` run it step by step. Compiled code reaches everything through the table in `context`.
 //!
-//! Rules: unsafe code is in `jit`, `memory`, `window` and `driver`; no kernel that the verifier has not seen is
+//! Rules: unsafe code is in `jit`, `memory`, `window`, `launch` and `driver`; no kernel that the verifier has not seen is
 //! compiled; compiled code touches the table, the arena, and windows that the driver has checked.
 
 mod body;
 mod code;
 mod context;
 mod control;
+mod cost;
+mod dot;
 mod driver;
 mod jit;
 mod lane;
+mod launch;
 mod loops;
 mod map;
 mod math;
@@ -23,6 +27,8 @@ mod nest;
 mod plan;
 mod reduce;
 mod stream;
+mod tile;
+mod widen;
 mod window;
 
 #[cfg(test)]
@@ -31,9 +37,10 @@ mod tests;
 use crate::exec::{Args, RunError};
 use crate::ir::Kernel;
 use crate::launch::Binding;
-use crate::{BuildFault, Error, passes};
+use crate::{Error, passes};
 pub use body::PlanSummary;
-use body::Site;
+use body::Tables;
+use code::Features;
 use driver::Driver;
 use jit::Code;
 use memory::Pool;
@@ -44,7 +51,7 @@ use window::Windows;
 pub struct Executable {
     kernel: Kernel,
     code: Code,
-    sites: Vec<Site>,
+    tables: Tables,
     summary: PlanSummary,
     windows: Windows,
     pool: Pool,
@@ -57,18 +64,23 @@ impl Executable {
     /// [`Error::Build`] where the verifier finds faults, [`Error::Compile`] where the code generator or the
     /// host refuses.
     pub fn compile(kernel: &Kernel) -> Result<Executable, Error> {
+        Self::compile_for(kernel, jit::features())
+    }
+
+    /// Compiles for a processor with these instructions.
+    fn compile_for(kernel: &Kernel, features: Features) -> Result<Executable, Error> {
         let refuse = |reason: String| Error::Compile { kernel: kernel.name.clone(), reason };
         if let Err(faults) = passes::verify(kernel) {
-            let faults = faults.into_iter().map(BuildFault::Rule).collect();
-            return Err(Error::Build { kernel: kernel.name.clone(), faults });
+            return Err(Error::rules(kernel, faults));
         }
-        let compiled = jit::compile(kernel).map_err(refuse)?;
+        let kernel = &widen::widen(kernel);
+        let compiled = jit::compile(kernel, features).map_err(refuse)?;
         let windows =
             Windows::new(kernel, compiled.summary.arena_bytes).ok_or_else(|| refuse("its windows are too large".into()))?;
         Ok(Executable {
             kernel: kernel.clone(),
             code: compiled.code,
-            sites: compiled.sites,
+            tables: compiled.tables,
             summary: compiled.summary,
             windows,
             pool: Pool::default(),
@@ -94,10 +106,7 @@ impl Executable {
     /// # Errors
     /// As [`compile`](Self::compile).
     pub fn clif(kernel: &Kernel) -> Result<String, Error> {
-        passes::verify(kernel).map_err(|faults| {
-            let faults = faults.into_iter().map(BuildFault::Rule).collect();
-            Error::Build { kernel: kernel.name.clone(), faults }
-        })?;
-        jit::text(kernel).map_err(|reason| Error::Compile { kernel: kernel.name.clone(), reason })
+        passes::verify(kernel).map_err(|faults| Error::rules(kernel, faults))?;
+        jit::text(&widen::widen(kernel)).map_err(|reason| Error::Compile { kernel: kernel.name.clone(), reason })
     }
 }

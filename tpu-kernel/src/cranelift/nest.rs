@@ -13,6 +13,8 @@ use std::collections::{HashMap, HashSet};
 
 /// More outputs than this in one nest run out of registers.
 const MAX_OUTPUTS: usize = 4;
+/// An output looks at so many waiting nests for one to join.
+const LOOK_BACK: usize = 64;
 /// Each sum over the last axis holds four vectors.
 const MAX_REDUCTIONS: usize = 2;
 
@@ -149,7 +151,7 @@ impl Queue {
     pub(super) fn push(&mut self, plan: &Plan<'_>, kernel: &Kernel, output: Output) {
         let reads = output.reads(plan, kernel);
         let shape = kernel.ty(output.value).shape();
-        for nest in self.0.iter_mut().rev() {
+        for nest in self.0.iter_mut().rev().take(LOOK_BACK) {
             if nest.takes(&output, shape, &reads) {
                 return nest.add(output, reads);
             }
@@ -206,7 +208,7 @@ pub(super) trait Lookup {
     fn scalar(&mut self, v: Value) -> Clif;
     /// The memory of a tile.
     fn memory(&self, v: Value) -> Mem;
-    /// The memory from which a load takes a tile that is then held in memory of its own.
+    /// The memory from which a load or slice takes a tile that is then held in memory of its own.
     fn loaded(&self, v: Value) -> Mem;
 }
 
@@ -237,7 +239,7 @@ impl<'k> Graph<'k> {
         }
         let own = nest.own.contains(&v);
         let op = plan.def(v).filter(|op| own || (plan.place(v) == Place::Inline && !matches!(op.kind, OpKind::Load(_))));
-        let Some(op) = op.filter(|op| !matches!(op.kind, OpKind::Load(_))) else {
+        let Some(op) = op.filter(|op| !matches!(op.kind, OpKind::Load(_) | OpKind::Slice { .. })) else {
             let mem = if own { lookup.loaded(v) } else { lookup.memory(v) };
             let deps = (0..shape.rank()).filter_map(|d| map.get(d)).fold(0, |deps, d| deps | 1 << d);
             self.streams.push((mem, map));

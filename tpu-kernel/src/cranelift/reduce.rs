@@ -5,7 +5,7 @@
 //! minimum does not show, so it takes the fast instruction, which forgets NaN and the sign of zero, and
 //! remembers beside it the largest bits, signed and unsigned, in which both can still be seen.
 
-use super::code::{Code, Pack};
+use super::code::Pack;
 use super::loops::{Loops, Width};
 use crate::ir::{DType, ReduceOp};
 use cranelift::prelude::*;
@@ -27,7 +27,7 @@ const POSITIVE: u32 = 0x7f80_0000;
 impl Reduction {
     /// Whether it is a maximum or minimum of floats.
     fn extreme(&self) -> bool {
-        self.dtype.is_float() && self.op != ReduceOp::Sum
+        self.dtype.is_float() && matches!(self.op, ReduceOp::Max | ReduceOp::Min)
     }
 
     /// Accumulators over the vectorised dimension: four vectors; of an extreme three kinds and a scalar.
@@ -40,16 +40,16 @@ impl Loops<'_, '_, '_> {
     /// The accumulators over the vectorised dimension before the first element.
     pub(super) fn partials(&mut self) -> Vec<Value> {
         let mut all = vec![];
-        for Reduction { op, dtype, .. } in &self.reductions {
-            let identity = Code::identity(*op, *dtype);
-            let v = self.code.bits(identity, Code::clif_type(*dtype, true));
+        for reduction in &self.reductions {
+            let Reduction { op, dtype, .. } = *reduction;
+            let v = self.code.identity(op, dtype, true);
             all.extend([v; 4]);
-            if dtype.is_float() && *op != ReduceOp::Sum {
+            if reduction.extreme() {
                 let least = self.code.bits(i32::MIN as u32, types::I32X4);
                 let zero = self.code.bits(0, types::I32X4);
                 all.extend([least; 4]);
                 all.extend([zero; 4]);
-                all.push(self.code.bits(identity, types::F32));
+                all.push(self.code.identity(op, dtype, false));
             }
         }
         all
@@ -76,7 +76,9 @@ impl Loops<'_, '_, '_> {
                 (false, Width::One) => {
                     let (i, lane) = (partial / 4, (partial % 4) as u8);
                     let old = self.code.b.ins().extractlane(own[i], lane);
-                    let new = self.code.combine(op, dtype, old, pack.values()[0]);
+                    let x = pack.values()[0];
+                    let x = if dtype == DType::Bool { self.code.mask(x) } else { x };
+                    let new = self.code.combine(op, dtype, old, x);
                     own[i] = self.code.b.ins().insertlane(own[i], new, lane);
                 }
                 (false, _) => {
@@ -115,7 +117,11 @@ impl Loops<'_, '_, '_> {
             if let Some(&scalar) = own.get(12) {
                 all = self.code.combine(op, dtype, all, scalar);
             }
-            let all = self.code.rounded(dtype, Pack::one(all)).values()[0];
+            if dtype == DType::Bool {
+                // A lane of a mask.
+                all = self.code.not_zero(DType::I32, Pack::one(all)).values()[0];
+            }
+            let all = self.code.reduced(op, dtype, Pack::one(all)).values()[0];
             let pointer = self.pointers[stream];
             self.code.store_scalar(dtype, all, pointer, 0);
         }
@@ -151,7 +157,7 @@ impl Loops<'_, '_, '_> {
     fn identities(&mut self, vectors: usize, vector: bool) -> Vec<Value> {
         let mut all = vec![];
         for Reduction { op, dtype, .. } in &self.reductions {
-            let v = self.code.bits(Code::identity(*op, *dtype), Code::clif_type(*dtype, vector));
+            let v = self.code.identity(*op, *dtype, vector);
             all.extend(std::iter::repeat_n(v, vectors));
         }
         all
@@ -176,8 +182,8 @@ impl Loops<'_, '_, '_> {
             next
         });
         for at in 0..self.reductions.len() {
-            let Reduction { dtype, stream, .. } = self.reductions[at];
-            let pack = self.code.rounded(dtype, Pack::from_slice(&sums[at * vectors..(at + 1) * vectors]));
+            let Reduction { op, dtype, stream, .. } = self.reductions[at];
+            let pack = self.code.reduced(op, dtype, Pack::from_slice(&sums[at * vectors..(at + 1) * vectors]));
             self.write(stream, pack);
         }
     }

@@ -4,7 +4,6 @@
 use super::code::Pack;
 use super::loops::{Loops, Stream, Width};
 use super::mem::Step;
-use crate::ir::DType;
 use cranelift::prelude::*;
 
 impl Loops<'_, '_, '_> {
@@ -30,64 +29,34 @@ impl Loops<'_, '_, '_> {
         }
     }
 
+    /// Addresses and offsets of the running lanes.
+    fn places(&mut self, stream: usize, step: Step) -> Vec<(Value, i32)> {
+        (0..4 * self.width.vectors()).map(|lane| self.lane_address(stream, step, lane)).collect()
+    }
+
     /// Reads the running lanes.
     pub(super) fn read(&mut self, stream: usize) -> Pack {
         let dtype = self.streams[stream].dtype;
-        let apart = self.apart(stream);
-        let mut all = vec![];
-        for vector in 0..self.width.vectors() {
-            let Some(step) = apart else {
-                let offset = (vector * 4 * dtype.bytes()) as i32;
-                all.push(self.code.load_vector(dtype, self.pointers[stream], offset));
-                continue;
-            };
-            let mut v = None;
-            for lane in 0..4u8 {
-                let (address, offset) = self.lane_address(stream, step, vector * 4 + lane as usize);
-                let x = self.code.load_scalar(dtype, address, offset);
-                v = Some(match v {
-                    None => self.code.splat(dtype, x),
-                    Some(v) => {
-                        let x = if dtype == DType::Bool {
-                            let wide = self.code.b.ins().uextend(types::I32, x);
-                            self.code.b.ins().ineg(wide)
-                        } else {
-                            x
-                        };
-                        self.code.b.ins().insertlane(v, x, lane)
-                    }
-                });
+        match self.apart(stream) {
+            None => self.code.load_vectors(dtype, self.pointers[stream], self.width.vectors()),
+            Some(step) => {
+                let places = self.places(stream, step);
+                self.code.gather(dtype, &places)
             }
-            all.extend(v);
         }
-        Pack::from_slice(&all)
     }
 
     /// Writes the running lanes.
     pub(super) fn write(&mut self, stream: usize, pack: Pack) {
         let dtype = self.streams[stream].dtype;
-        let apart = self.apart(stream);
-        for (vector, &v) in pack.values().iter().enumerate() {
-            if self.width == Width::One {
-                let pointer = self.pointers[stream];
-                self.code.store_scalar(dtype, v, pointer, 0);
-                continue;
-            }
-            let Some(step) = apart else {
-                let offset = (vector * 4 * dtype.bytes()) as i32;
-                let pointer = self.pointers[stream];
-                self.code.store_vector(dtype, v, pointer, offset);
-                continue;
-            };
-            for lane in 0..4u8 {
-                let (address, offset) = self.lane_address(stream, step, vector * 4 + lane as usize);
-                let mut x = self.code.b.ins().extractlane(v, lane);
-                if dtype == DType::Bool {
-                    let one = self.code.b.ins().iconst(types::I32, 1);
-                    let bit = self.code.b.ins().band(x, one);
-                    x = self.code.b.ins().ireduce(types::I8, bit);
-                }
-                self.code.store_scalar(dtype, x, address, offset);
+        if self.width == Width::One {
+            return self.code.store_scalar(dtype, pack.values()[0], self.pointers[stream], 0);
+        }
+        match self.apart(stream) {
+            None => self.code.store_vectors(dtype, pack, self.pointers[stream]),
+            Some(step) => {
+                let places = self.places(stream, step);
+                self.code.scatter(dtype, pack, &places);
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Whole reports, against source files written for the test.
 
 use super::*;
-use crate::ir::{DType, Shape, Type};
+use crate::exec::RunError;
+use crate::ir::{DType, Fault, Rule, Shape, Type};
 
 /// A place in a file of this content, which lives as long as the test's process.
 fn source(name: &str, content: &str, line: u32, column: u32) -> Loc {
@@ -20,7 +21,8 @@ fn shown(error: &Error) -> String {
 
 fn block_index(index: i64, extent: usize, block: usize, loc: Loc) -> Error {
     let blocks = extent.div_ceil(block);
-    LaunchError::BlockIndex { operand: "x".into(), axis: 0, index, extent, block, blocks, step: vec![1], loc }.into()
+    LaunchError::BlockIndex { operand: "x".into(), axis: 0, array: vec![extent], index, extent, block, blocks, step: vec![1], loc }
+        .into()
 }
 
 #[test]
@@ -29,13 +31,13 @@ fn a_launch_error_shows_the_operand_and_the_hint() {
     assert_eq!(
         shown(&block_index(128, 1000, 128, loc)),
         "\
-error[L008]: block index 128 along axis 0 of operand `x` is outside the array: 1000 elements in blocks of 128 make 8 blocks; at grid step [1]
+error[L008]: block index 128 along axis 0 of operand `x` is outside the array [1000]: 1000 elements in blocks of 128 make 8 blocks; at grid step [1]
  --> src/a.rs:2:5
   |
 2 |     x: In<f32, [BM]>,
   |     ^^^^^^^^^^^^^^^^
   |
-  = help: an index map returns block indices, not elements: divide by 128
+  = help: did you return an element offset? an index map returns block indices: divide by 128
   = note: see docs/errors.md#l008"
     );
 }
@@ -46,7 +48,7 @@ fn the_hint_is_for_what_looks_like_an_element() {
         let text = shown(&block_index(index, extent, block, Loc::UNKNOWN));
         text.split("help: ").nth(1).and_then(|help| help.lines().next()).map(String::from)
     };
-    let elements = Some("an index map returns block indices, not elements: divide by 128".to_string());
+    let elements = Some("did you return an element offset? an index map returns block indices: divide by 128".to_string());
     assert_eq!(help(130, 1000, 128), elements);
     assert_eq!(help(1024, 1000, 128), elements);
     assert_eq!(help(1001, 1000, 128), Some("the index map must give 0 to 7 along this axis".to_string()));

@@ -16,8 +16,9 @@ impl Constants {
     /// What is wrong with this operation on these operands.
     pub(super) fn faults(&self, kind: &OpKind, operands: &[Value], kernel: &Kernel, loc: &Loc) -> Vec<BuildFault> {
         match (kind, operands) {
-            (OpKind::Unary(UnaryOp::Neg), [x]) => self.negation(*x, loc).into_iter().collect(),
+            (OpKind::Unary(UnaryOp::Neg), [x]) => self.negation(*x, kernel, loc).into_iter().collect(),
             (OpKind::Binary(op), [a, b]) => self.arithmetic(*op, *a, *b, kernel, loc).into_iter().collect(),
+            (OpKind::Gather { axis }, [data, index]) => self.index(*axis, *data, *index, kernel, loc).into_iter().collect(),
             (OpKind::Load(shape), [memory, starts @ ..]) => self.access("load", *memory, shape.dims(), starts, kernel, loc),
             (OpKind::Store, [memory, tile, starts @ ..]) => {
                 self.access("store", *memory, kernel.ty(*tile).shape().dims(), starts, kernel, loc)
@@ -42,31 +43,48 @@ impl Constants {
         }
     }
 
-    /// The value of a signed integer constant.
+    /// The value of an integer constant.
     fn integer(&self, value: Value) -> Option<i64> {
-        self.0.get(&value).and_then(|literal| literal.as_i32()).map(i64::from)
+        self.0.get(&value).and_then(|literal| literal.as_int())
     }
 
-    fn negation(&self, x: Value, loc: &Loc) -> Option<BuildFault> {
-        let x = self.integer(x)?;
-        overflow(OpKind::Unary(UnaryOp::Neg), format!("-({x})"), -x, loc)
+    fn negation(&self, x: Value, kernel: &Kernel, loc: &Loc) -> Option<BuildFault> {
+        let dtype = kernel.ty(x).dtype();
+        let value = self.integer(x).filter(|_| dtype.is_signed())?;
+        overflow(OpKind::Unary(UnaryOp::Neg), format!("-({value})"), -value, dtype, loc)
     }
 
     fn arithmetic(&self, op: BinaryOp, a: Value, b: Value, kernel: &Kernel, loc: &Loc) -> Option<BuildFault> {
-        let (left, right) = (self.integer(a), self.integer(b));
-        if matches!(op, BinaryOp::Div | BinaryOp::Rem) && right == Some(0) {
-            let dtype = kernel.ty(b).dtype();
-            return Some(BuildFault::DivisionByZero { op: OpKind::Binary(op).mnemonic(), dtype, loc: loc.clone() });
+        let dtype = kernel.ty(b).dtype();
+        let (left, right) = (self.integer(a), self.integer(b)?);
+        let mnemonic = OpKind::Binary(op).mnemonic();
+        match op {
+            BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv | BinaryOp::FloorMod if right == 0 => {
+                return Some(BuildFault::DivisionByZero { op: mnemonic, dtype, loc: loc.clone() });
+            }
+            BinaryOp::Shl | BinaryOp::Shr | BinaryOp::ShrLogical if right < 0 || right >= i64::from(dtype.bits()) => {
+                return Some(BuildFault::Shift { op: mnemonic, amount: right, dtype, loc: loc.clone() });
+            }
+            _ => {}
         }
-        let (left, right) = (left?, right?);
+        // Elements without a sign wrap by their nature.
+        let left = left.filter(|_| dtype.is_signed())?;
         let (sign, exact) = match op {
             BinaryOp::Add => ("+", left + right),
             BinaryOp::Sub => ("-", left - right),
             BinaryOp::Mul => ("*", left * right),
-            BinaryOp::Div => ("/", left / right),
+            BinaryOp::Div | BinaryOp::FloorDiv => ("/", left / right),
             _ => return None,
         };
-        overflow(OpKind::Binary(op), format!("{left} {sign} {}", in_sum(right)), exact, loc)
+        overflow(OpKind::Binary(op), format!("{left} {sign} {}", in_sum(right)), exact, dtype, loc)
+    }
+
+    /// One index for every element, which the axis does not have.
+    fn index(&self, axis: usize, data: Value, index: Value, kernel: &Kernel, loc: &Loc) -> Option<BuildFault> {
+        let index = self.integer(index)?;
+        let extent = kernel.ty(data).shape().dims().get(axis).copied()?;
+        let inside = (-(extent as i64)..extent as i64).contains(&index);
+        (!inside).then(|| BuildFault::Index { index, axis, extent, loc: loc.clone() })
     }
 
     /// An access by constants leaves its memory, or a part is larger than the memory wherever it starts.
@@ -89,7 +107,13 @@ fn in_sum(value: i64) -> String {
     if value < 0 { format!("({value})") } else { value.to_string() }
 }
 
-fn overflow(kind: OpKind, computed: String, exact: i64, loc: &Loc) -> Option<BuildFault> {
-    let fits = i32::try_from(exact).is_ok();
-    (!fits).then(|| BuildFault::Overflow { op: kind.mnemonic(), computed, exact, dtype: DType::I32, loc: loc.clone() })
+fn overflow(kind: OpKind, computed: String, exact: i64, dtype: DType, loc: &Loc) -> Option<BuildFault> {
+    let (least, most) = dtype.range();
+    (!(least..=most).contains(&exact)).then(|| BuildFault::Overflow {
+        op: kind.mnemonic(),
+        computed,
+        exact,
+        dtype,
+        loc: loc.clone(),
+    })
 }

@@ -14,6 +14,7 @@ mod convert;
 mod debug;
 mod dim;
 mod dispatch;
+mod each;
 mod element;
 mod formula;
 mod index;
@@ -27,6 +28,7 @@ mod reduce;
 mod session;
 mod shape;
 pub mod stage;
+mod transform;
 mod unloaded;
 mod value;
 
@@ -39,6 +41,7 @@ pub use convert::{Word, pack};
 pub use debug::debug_print;
 pub use debug::{Checkable, Printable};
 pub use dim::{Bcast, D, Dim, One, Prod, Quot, Sum};
+pub use each::{Each, function};
 pub use element::{Bits, Element, Float, Int, NarrowFloat, Number, PerWord, SameWidth};
 pub use index::{Payload, iota, iota_of};
 pub use math::{choose, literal, select};
@@ -50,6 +53,7 @@ pub use random::{Key, Seed, Seeds, prng_bits, prng_seed, stateful_bernoulli, sta
 pub use rearrange::concat;
 pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
 pub use stage::{num_programs, program_id};
+pub use transform::Transform;
 pub use unloaded::LoadedFirst;
 pub use value::{Handle, IntoScalar, Operand, Scalar, Shaped, Tile};
 

@@ -83,7 +83,12 @@ pub fn stage(
     build: impl FnOnce(&[DType]),
 ) -> Result<Kernel, Error> {
     let blocks = blocks(signature, config)?;
-    let elements = elements(signature, config, inputs, &loc)?;
+    if let Some(fault) = config.transforms.fault() {
+        return Err(fault.clone());
+    }
+    let names: Vec<(&str, &Loc)> = signature.inputs.iter().map(|(name, _, loc)| (*name, loc)).collect();
+    let inputs = config.transforms.inner_types(&names, inputs)?;
+    let elements = elements(signature, config, &inputs, &loc).map_err(|error| of_function(error, config))?;
     let mut builder = Builder::new(signature.name, loc.clone());
     for name in signature.sizes {
         builder.size(name);
@@ -93,10 +98,7 @@ pub fn stage(
     let (session, outcome) = session::scope(session, || build(&elements));
     let mut faults = distinct(session.faults);
     if let Err(panic) = outcome {
-        let loc = panics::take().unwrap_or(loc);
-        let message = panic.downcast_ref::<&str>().map(|s| s.to_string());
-        let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into());
-        faults.push(BuildFault::Panic { message, loc });
+        faults.push(BuildFault::panic(panic.as_ref(), panics::take().unwrap_or(loc)));
     }
     let mut finished = None;
     if faults.is_empty() {
@@ -108,7 +110,19 @@ pub fn stage(
             Err(fault) => faults.push(BuildFault::Rule(fault)),
         }
     }
-    finished.ok_or_else(|| Error::Build { kernel: signature.name.to_string(), faults: first_too_large(faults, signature, &blocks) })
+    match finished {
+        Some(kernel) => config.transforms.apply(kernel),
+        None => Err(Error::Build { kernel: signature.name.to_string(), faults: first_too_large(faults, signature, &blocks) }),
+    }
+}
+
+/// An input of the wrong type is an error of the function that gives it, where there is one.
+fn of_function(error: LaunchError, config: &Config) -> Error {
+    let found = match &error {
+        LaunchError::ElementType { operand, want, .. } => config.transforms.gives(operand, want),
+        _ => None,
+    };
+    found.map_or_else(|| error.into(), Error::from)
 }
 
 /// A line that is recorded more than once, in a helper or an unrolled loop, is wrong once.
@@ -281,7 +295,8 @@ fn window<T: Element, S: Shape>(
     let shape = S::shape();
     let kept = squeezed.iter().filter(|s| !**s).count();
     if kept != shape.rank() {
-        let rule = Rule::BlockShape { block: format!("{kept} blocked dimensions"), operand: shape };
+        let plural = if kept == 1 { "" } else { "s" };
+        let rule = Rule::BlockShape { block: format!("{kept} dimension{plural}"), operand: shape };
         session::fault(BuildFault::Rule(Fault { rule, at: name.to_string(), loc }));
         return session::dead();
     }

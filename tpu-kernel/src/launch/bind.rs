@@ -14,6 +14,28 @@ use crate::ir::{DType, Kernel, Loc, Param, SizeExpr, SizeFault, SizeId, Window};
 ///
 /// `inputs` has the element type and the shape of each input array, in the order of the kernel's inputs.
 pub fn bind(kernel: &Kernel, chip: &Chip, inputs: &[(DType, Vec<usize>)], config: &Config) -> Result<Binding, LaunchError> {
+    let binding = numbers(kernel, inputs, config)?;
+    if binding.grid.contains(&0) {
+        return empty(kernel, binding);
+    }
+    if binding.grid.iter().try_fold(1i64, |n, &d| n.checked_mul(i64::from(d))).is_none() {
+        let loc = kernel.grid.first().map_or(Loc::UNKNOWN, |d| d.loc.clone());
+        let what = format!("the grid {:?}", binding.grid);
+        return Err(LaunchError::TooLarge { what, unit: "steps", loc });
+    }
+    if !config.allow.contains(&Allow::BlockShape) {
+        rules::check(kernel, chip, &binding)?;
+    }
+    vmem::check(kernel, chip, &binding)?;
+    block_indices(kernel, &binding)?;
+    if !config.allow.contains(&Allow::Unwritten) {
+        coverage::check(kernel, &binding)?;
+    }
+    Ok(binding)
+}
+
+/// The numbers of one launch, before any of the checks that need them.
+pub fn numbers(kernel: &Kernel, inputs: &[(DType, Vec<usize>)], config: &Config) -> Result<Binding, LaunchError> {
     let params: Vec<(&Param, &Window)> = kernel.inputs().filter_map(|(_, p)| Some((p, p.window()?))).collect();
     if params.len() != inputs.len() {
         return Err(LaunchError::ArgumentCount { kernel: kernel.name.clone(), want: params.len(), got: inputs.len() });
@@ -37,24 +59,7 @@ pub fn bind(kernel: &Kernel, chip: &Chip, inputs: &[(DType, Vec<usize>)], config
         let what = || format!("grid dimension `{}` ({})", dim.name, dim.extent.display(&kernel.sizes));
         grid.push(extent(&dim.extent, what, &dim.loc, &value)?);
     }
-    let binding = Binding { sizes: sizes_i32, grid, arrays };
-    if binding.grid.contains(&0) {
-        return empty(kernel, binding);
-    }
-    if binding.grid.iter().try_fold(1i64, |n, &d| n.checked_mul(i64::from(d))).is_none() {
-        let loc = kernel.grid.first().map_or(Loc::UNKNOWN, |d| d.loc.clone());
-        let what = format!("the grid {:?}", binding.grid);
-        return Err(LaunchError::TooLarge { what, unit: "steps", loc });
-    }
-    if !config.allow.contains(&Allow::BlockShape) {
-        rules::check(kernel, chip, &binding)?;
-    }
-    vmem::check(kernel, chip, &binding)?;
-    block_indices(kernel, &binding)?;
-    if !config.allow.contains(&Allow::Unwritten) {
-        coverage::check(kernel, &binding)?;
-    }
-    Ok(binding)
+    Ok(Binding { sizes: sizes_i32, grid, arrays })
 }
 
 fn check_input(kernel: &Kernel, param: &Param, window: &Window, dtype: DType, shape: &[usize]) -> Result<(), LaunchError> {
@@ -255,8 +260,8 @@ fn block_indices(kernel: &Kernel, binding: &Binding) -> Result<(), LaunchError> 
             let allowed = maps::Range { lo: 0, hi: blocks as i64 - 1 };
             let Some((step, index)) = maps::first_outside(kernel, &window.map, &numbers, axis, allowed) else { continue };
             if first.as_ref().is_none_or(|(earliest, _)| step < *earliest) {
-                let (operand, loc) = (param.name.clone(), param.loc.clone());
-                let error = LaunchError::BlockIndex { operand, axis, index, extent, block, blocks, step: step.clone(), loc };
+                let (operand, array, loc) = (param.name.clone(), binding.arrays[at].clone(), param.loc.clone());
+                let error = LaunchError::BlockIndex { operand, axis, array, index, extent, block, blocks, step: step.clone(), loc };
                 first = Some((step, error));
             }
         }

@@ -33,7 +33,7 @@ impl Range {
         Range { lo: n, hi: n }
     }
 
-    fn single(self) -> Option<i64> {
+    pub(super) fn single(self) -> Option<i64> {
         (self.lo == self.hi).then_some(self.lo)
     }
 
@@ -54,7 +54,7 @@ impl Range {
 
 /// What a scalar can be over a box.
 #[derive(Clone, Debug)]
-enum Abstract {
+pub(super) enum Abstract {
     /// `base + Σ coef[d] · index[d]`, which stays within i32 over the box.
     Linear { base: i64, coef: Vec<i64>, range: Range },
     /// An i32 in that range.
@@ -79,14 +79,14 @@ impl Abstract {
         }
     }
 
-    fn range(&self) -> Range {
+    pub(super) fn range(&self) -> Range {
         match self {
             Abstract::Linear { range, .. } | Abstract::Within(range) => *range,
             Abstract::Truth(..) | Abstract::Unknown => I32,
         }
     }
 
-    fn truth(&self) -> (bool, bool) {
+    pub(super) fn truth(&self) -> (bool, bool) {
         match self {
             Abstract::Truth(no, yes) => (*no, *yes),
             _ => (true, true),
@@ -102,6 +102,11 @@ pub(super) struct Numbers<'a> {
 
 /// The range of each block index of `map` over the box, an inclusive range a grid dimension.
 pub(super) fn ranges(kernel: &Kernel, map: &Region, numbers: &Numbers<'_>, steps: &[Range]) -> Vec<Range> {
+    forms(kernel, map, numbers, steps).iter().map(Abstract::range).collect()
+}
+
+/// What each block index of `map` can be over the box.
+pub(super) fn forms(kernel: &Kernel, map: &Region, numbers: &Numbers<'_>, steps: &[Range]) -> Vec<Abstract> {
     let mut known: HashMap<Value, Abstract> = HashMap::new();
     for (axis, &arg) in map.args.iter().enumerate() {
         known.insert(arg, index(axis, steps));
@@ -112,7 +117,7 @@ pub(super) fn ranges(kernel: &Kernel, map: &Region, numbers: &Numbers<'_>, steps
         let value = evaluate(&op.kind, &operands, kernel.types.get(result.0 as usize).map(|t| t.dtype()), numbers, steps);
         known.insert(result, value);
     }
-    map.yields.iter().map(|v| known.get(v).map_or(I32, Abstract::range)).collect()
+    map.yields.iter().map(|v| known.get(v).cloned().unwrap_or(Abstract::Within(I32))).collect()
 }
 
 /// The first step in lexicographic order at which index `which` of the map leaves `allowed`, with the
@@ -226,7 +231,14 @@ fn combine(a: (i64, &[i64]), b: (i64, &[i64]), scale: (i64, i64), steps: &[Range
     linear(scale.0 * a.0 + scale.1 * b.0, coef, steps)
 }
 
-fn evaluate(kind: &OpKind, operands: &[Abstract], dtype: Option<DType>, numbers: &Numbers<'_>, steps: &[Range]) -> Abstract {
+/// What an operation can give over the box, of what its operands can be; `dtype` is the result's.
+pub(super) fn evaluate(
+    kind: &OpKind,
+    operands: &[Abstract],
+    dtype: Option<DType>,
+    numbers: &Numbers<'_>,
+    steps: &[Range],
+) -> Abstract {
     let value = match (kind, operands) {
         (OpKind::Const(literal), _) => constant(*literal),
         (OpKind::ProgramId(axis), _) => index(*axis, steps),

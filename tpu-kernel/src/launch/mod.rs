@@ -3,6 +3,7 @@
 
 mod bind;
 mod binding;
+mod cost;
 mod coverage;
 mod error;
 mod exact;
@@ -13,7 +14,8 @@ mod target;
 mod tests;
 mod vmem;
 
-pub use bind::bind;
+pub use bind::{bind, numbers};
 pub use binding::Binding;
+pub use cost::{Cost, cost};
 pub use error::LaunchError;
 pub use target::{Allow, Arg, Argument, Config, Launchable, Target};

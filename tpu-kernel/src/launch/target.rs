@@ -3,8 +3,9 @@
 //! Rules: tpu-kernel knows no runtime. `#[tpu_kernel]` makes a type that is [`Launchable`]; a runtime
 //! implements [`Target`] and decides where arrays live, what is cached and what executes.
 
-use crate::Error;
 use crate::ir::{DType, Kernel, Literal, Loc, Precision};
+use crate::transform::Transforms;
+use crate::{Error, F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4, bf16, f16};
 
 /// What a user chose for one launch of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -19,6 +20,8 @@ pub struct Config {
     pub precision: Precision,
     /// Rules that the launch may break.
     pub allow: Vec<Allow>,
+    /// What the kernel is transformed by, and its backward kernel.
+    pub transforms: Transforms,
 }
 
 /// A rule that a launch may break where its author insists.
@@ -28,6 +31,8 @@ pub enum Allow {
     BlockShape,
     /// Outputs with blocks that no step of the grid visits: they are poison (NaN, `i32::MIN`, true).
     Unwritten,
+    /// Products of element types that the chip's matrix units do not take.
+    DotTypes,
 }
 
 /// A kernel with a configuration: what `#[tpu_kernel]` makes.
@@ -53,12 +58,17 @@ pub trait Launchable: Send + Sync {
         None
     }
 
-    /// Builds the kernel for input arrays of these element types. Depends on nothing but the
+    /// What a launch gives, in order, as the kernel declares it; `None` where only the built kernel knows.
+    fn outputs(&self) -> Option<&'static [Argument]> {
+        None
+    }
+
+    /// Builds the kernel for input arrays of these element types, transformed as the configuration says. Depends on nothing but the
     /// configuration (without its sizes) and the types: a runtime may keep the result under that key.
     fn stage(&self, inputs: &[DType]) -> Result<Kernel, Error>;
 }
 
-/// An input or scalar of a kernel, as it is declared.
+/// An input, scalar or output of a kernel, as it is declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
     /// Its name.
@@ -67,6 +77,8 @@ pub struct Argument {
     pub scalar: bool,
     /// Its element type, where it is not a type parameter.
     pub dtype: Option<DType>,
+    /// The rank of its array; of a scalar 0.
+    pub rank: usize,
     /// Where it is declared.
     pub loc: Loc,
 }
@@ -97,26 +109,17 @@ impl<T> From<Literal> for Arg<'_, T> {
         Arg::Scalar(scalar)
     }
 }
-impl<T> From<f32> for Arg<'_, T> {
-    fn from(scalar: f32) -> Self {
-        Arg::Scalar(scalar.into())
-    }
+
+macro_rules! scalars {
+    ($($ty:ty),+ $(,)?) => { $(
+        impl<T> From<$ty> for Arg<'_, T> {
+            fn from(scalar: $ty) -> Self {
+                Arg::Scalar(scalar.into())
+            }
+        }
+    )+ };
 }
-impl<T> From<half::bf16> for Arg<'_, T> {
-    fn from(scalar: half::bf16) -> Self {
-        Arg::Scalar(scalar.into())
-    }
-}
-impl<T> From<i32> for Arg<'_, T> {
-    fn from(scalar: i32) -> Self {
-        Arg::Scalar(scalar.into())
-    }
-}
-impl<T> From<bool> for Arg<'_, T> {
-    fn from(scalar: bool) -> Self {
-        Arg::Scalar(scalar.into())
-    }
-}
+scalars!(f32, bf16, f16, F8E4M3, F8E5M2, F8E4M3B11, F4E2M1, i32, i16, i8, I4, I2, u32, u16, u8, U4, bool);
 
 /// A runtime that launches kernels.
 pub trait Target {

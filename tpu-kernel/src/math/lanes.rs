@@ -31,12 +31,20 @@ pub trait Lanes {
     fn sqrt(&mut self, a: Self::F) -> Self::F;
     /// a < b, false where one is NaN.
     fn lt(&mut self, a: Self::F, b: Self::F) -> Self::M;
+    /// a = b, false where one is NaN.
+    fn eq(&mut self, a: Self::F, b: Self::F) -> Self::M;
+    /// Whether a is NaN.
+    fn is_nan(&mut self, a: Self::F) -> Self::M;
     /// a where the mask holds, else b.
     fn select(&mut self, mask: Self::M, a: Self::F, b: Self::F) -> Self::F;
     /// The bits of a float.
     fn to_bits(&mut self, a: Self::F) -> Self::I;
     /// The float with these bits.
     fn from_bits(&mut self, a: Self::I) -> Self::F;
+    /// The integer toward zero, of a float whose integer an i32 holds.
+    fn to_int(&mut self, a: Self::F) -> Self::I;
+    /// The float nearest to a signed integer.
+    fn from_int(&mut self, a: Self::I) -> Self::F;
     /// a + b, wrapping.
     fn iadd(&mut self, a: Self::I, b: Self::I) -> Self::I;
     /// a - b, wrapping.
@@ -49,4 +57,16 @@ pub trait Lanes {
     fn shl(&mut self, a: Self::I, by: u32) -> Self::I;
     /// Shift to the right by `by` of 0 to 31, copying the sign.
     fn ashr(&mut self, a: Self::I, by: u32) -> Self::I;
+    /// Shift to the right by `by` of 0 to 31, filling with 0.
+    fn ushr(&mut self, a: Self::I, by: u32) -> Self::I;
+    /// Exclusive or.
+    fn ixor(&mut self, a: Self::I, b: Self::I) -> Self::I;
+    /// The larger, signed.
+    fn imax(&mut self, a: Self::I, b: Self::I) -> Self::I;
+    /// a = b
+    fn ieq(&mut self, a: Self::I, b: Self::I) -> Self::M;
+    /// a < b, unsigned.
+    fn ult(&mut self, a: Self::I, b: Self::I) -> Self::M;
+    /// a where the mask holds, else b.
+    fn iselect(&mut self, mask: Self::M, a: Self::I, b: Self::I) -> Self::I;
 }

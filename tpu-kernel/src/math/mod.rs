@@ -8,16 +8,27 @@
 
 mod binary;
 mod exp;
+mod format;
+mod integral;
 mod lanes;
+mod neighbour;
 mod scalar;
+mod stochastic;
 mod tanh;
+#[cfg(test)]
+mod tests;
 mod unary;
 
 pub use binary::binary;
 pub use exp::exp;
+pub use format::{decode, encode, pack, round};
+pub use integral::{ceil, floor, round_even, trunc};
 pub use lanes::Lanes;
+pub use neighbour::next_after;
 pub use scalar::Scalar;
+pub use stochastic::stochastic_round;
 pub use tanh::tanh;
+pub(crate) use unary::function as unary_function;
 pub use unary::unary;
 
 /// One over the square root: two correctly rounded operations, within 1.5 ulp together.

@@ -38,6 +38,12 @@ impl Lanes for Scalar {
     fn lt(&mut self, a: f32, b: f32) -> bool {
         a < b
     }
+    fn eq(&mut self, a: f32, b: f32) -> bool {
+        a == b
+    }
+    fn is_nan(&mut self, a: f32) -> bool {
+        a.is_nan()
+    }
     fn select(&mut self, mask: bool, a: f32, b: f32) -> f32 {
         if mask { a } else { b }
     }
@@ -46,6 +52,12 @@ impl Lanes for Scalar {
     }
     fn from_bits(&mut self, a: i32) -> f32 {
         f32::from_bits(a.cast_unsigned())
+    }
+    fn to_int(&mut self, a: f32) -> i32 {
+        a as i32
+    }
+    fn from_int(&mut self, a: i32) -> f32 {
+        a as f32
     }
     fn iadd(&mut self, a: i32, b: i32) -> i32 {
         a.wrapping_add(b)
@@ -64,5 +76,23 @@ impl Lanes for Scalar {
     }
     fn ashr(&mut self, a: i32, by: u32) -> i32 {
         a.wrapping_shr(by)
+    }
+    fn ushr(&mut self, a: i32, by: u32) -> i32 {
+        a.cast_unsigned().wrapping_shr(by).cast_signed()
+    }
+    fn ixor(&mut self, a: i32, b: i32) -> i32 {
+        a ^ b
+    }
+    fn imax(&mut self, a: i32, b: i32) -> i32 {
+        a.max(b)
+    }
+    fn ieq(&mut self, a: i32, b: i32) -> bool {
+        a == b
+    }
+    fn ult(&mut self, a: i32, b: i32) -> bool {
+        a.cast_unsigned() < b.cast_unsigned()
+    }
+    fn iselect(&mut self, mask: bool, a: i32, b: i32) -> i32 {
+        if mask { a } else { b }
     }
 }

@@ -23,7 +23,7 @@ pub fn unary(op: UnaryOp, x: Literal) -> Option<Literal> {
     Some(eval::rounded(x.dtype(), y))
 }
 
-fn function(op: UnaryOp) -> Option<Function> {
+pub(crate) fn function(op: UnaryOp) -> Option<Function> {
     Some(match op {
         UnaryOp::Exp2 => Function::Exp2,
         UnaryOp::Expm1 => Function::Expm1,

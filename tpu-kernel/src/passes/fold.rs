@@ -136,6 +136,10 @@ fn identity(kind: &OpKind, operands: &[Value], defs: &Defs<'_>) -> Option<Rewrit
         (OpKind::Bitcast(to), &[x]) => (defs.ty(x).dtype() == *to).then_some(Rewrite::Value(x)),
         (OpKind::Slice { shape, .. }, &[x]) => is_shape(x, *shape, defs).then_some(Rewrite::Value(x)),
         (OpKind::Concat { .. }, &[x]) => Some(Rewrite::Value(x)),
+        (OpKind::Rotate { axis, stride: None }, &[x, amount]) => {
+            let turns = i64::from(defs.literal(amount)?.as_i32()?).rem_euclid(defs.ty(x).shape().dim(*axis) as i64);
+            (turns == 0).then_some(Rewrite::Value(x))
+        }
         (OpKind::Scan { axis, .. }, &[x]) => (defs.ty(x).shape().dim(*axis) == 1).then_some(Rewrite::Value(x)),
         (OpKind::Reduce { op, axis }, &[x]) => {
             let kept = defs.ty(x).shape().dim(*axis) == 1 && !matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin);

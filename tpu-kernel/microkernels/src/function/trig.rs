@@ -70,22 +70,22 @@ fn lane<T: Trig>(a: u32) -> u32 {
 
 #[inline(always)]
 fn lanes<T: Trig>(a: &Lanes, out: &mut Lanes) {
-    let mut angles = [Angle { quadrant: 0, r: 0.0 }; STRIP];
+    let (mut quadrants, mut rests) = ([0; STRIP], [0.0; STRIP]);
     let mut far = false;
     for i in 0..STRIP {
         let x = widened(a[i]);
-        angles[i] = reduced_near(x);
+        Angle { quadrant: quadrants[i], r: rests[i] } = reduced_near(x);
         far |= is_far(x);
     }
     if far {
         for i in 0..STRIP {
             if is_far(widened(a[i])) {
-                angles[i] = reduced_far(a[i]);
+                Angle { quadrant: quadrants[i], r: rests[i] } = reduced_far(a[i]);
             }
         }
     }
     for i in 0..STRIP {
-        out[i] = rounded(T::of(angles[i]));
+        out[i] = rounded(T::of(Angle { quadrant: quadrants[i], r: rests[i] }));
     }
 }
 
