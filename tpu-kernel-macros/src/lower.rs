@@ -361,6 +361,7 @@ impl Lower<'_> {
     fn lower_macro(&mut self, call: &mut syn::Macro) {
         match carry::macro_arguments(call) {
             Some(mut arguments) => {
+                crate::message::check(call, &arguments, self.errors);
                 for argument in &mut arguments {
                     if !matches!(argument, Expr::Lit(_)) {
                         self.visit_expr_mut(argument);

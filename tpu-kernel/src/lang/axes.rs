@@ -1,6 +1,6 @@
 //! Axes beyond one that stays: several at once, and those that come, go, fold and unfold.
 
-use super::dim::{Dim, One, Prod};
+use super::dim::{Dim, One, Prod, Sum};
 use super::shape::{Axis, HasAxis, Lanes, Shape, Sublanes};
 
 /// Every axis of a tile: `x.sum(AllAxes)`.
@@ -84,15 +84,38 @@ all_axes!(A B => One, One);
 all_axes!(A B C => One, One, One);
 all_axes!(A B C E => One, One, One, One);
 
-/// Shapes of one size in every dimension but one axis: those of `B` where it is [`One`] there.
+/// A shape that can follow `S` along the axis `A`.
 #[diagnostic::on_unimplemented(
-    message = "tiles differ along another axis: `{Self}` against `{B}`, with `One` along the axis that may differ",
-    label = "every other dimension is the same"
+    message = "a tile of shape `{Self}` cannot follow one of shape `{S}` along `{A}`",
+    label = "both have this axis, and every other dimension is the same"
 )]
-pub trait SameBeside<B> {}
+pub trait Follows<S, A>: Shape {
+    /// Both, one after the other.
+    type Both: Shape;
+    /// The number of the axis.
+    const AXIS: usize;
+}
 
 #[diagnostic::do_not_recommend]
-impl<S: Shape> SameBeside<S> for S {}
+impl<P: HasAxis<A, Reduced = S::Reduced>, S: HasAxis<A>, A> Follows<S, A> for P {
+    type Both = S::With<Sum<S::Dim, P::Dim>>;
+    const AXIS: usize = S::AXIS;
+}
+
+/// A shape of indices into `S` along the axis `A`.
+#[diagnostic::on_unimplemented(
+    message = "indices of shape `{Self}` do not fit a tile of shape `{S}` along `{A}`",
+    label = "both have this axis, and every other dimension is the same"
+)]
+pub trait Indexes<S, A>: Shape {
+    /// The number of the axis.
+    const AXIS: usize;
+}
+
+#[diagnostic::do_not_recommend]
+impl<P: HasAxis<A, Reduced = S::Reduced>, S: HasAxis<A>, A> Indexes<S, A> for P {
+    const AXIS: usize = S::AXIS;
+}
 
 /// Shapes that are one element.
 #[diagnostic::on_unimplemented(
@@ -121,12 +144,12 @@ single!(One, One, One, One);
 pub trait IsOne {}
 impl IsOne for One {}
 
-/// A shape of which the axis `A` is [`One`] and can go.
+/// An axis that is [`One`] in the shape `S` and can go.
 #[diagnostic::on_unimplemented(
-    message = "a tile of shape `{Self}` cannot lose the axis `{A}`",
+    message = "a tile of shape `{S}` cannot lose the axis `{Self}`",
     label = "only a dimension of `One` can go, and one dimension stays"
 )]
-pub trait Squeeze<A>: Shape {
+pub trait Squeeze<S> {
     /// The shape without it.
     type Squeezed: Shape;
 }
@@ -167,7 +190,7 @@ macro_rules! changes {
     )+ };
     (@one Squeeze $axis:ty: [$($before:ident)*] [$($after:ident)*]) => {
         #[diagnostic::do_not_recommend]
-        impl<$($before: Dim,)* $($after: Dim),*> Squeeze<$axis> for ($($before,)* One, $($after,)*) {
+        impl<$($before: Dim,)* $($after: Dim),*> Squeeze<($($before,)* One, $($after,)*)> for $axis {
             type Squeezed = ($($before,)* $($after,)*);
         }
     };

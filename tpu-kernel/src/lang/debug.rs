@@ -13,13 +13,9 @@ use crate::ir::{Loc, OpKind, ReduceOp};
 /// standard error.
 #[macro_export]
 macro_rules! debug_print {
-    ($text:literal $(, $value:expr)* $(,)?) => {{
-        const _: () = ::core::assert!(
-            $crate::lang::debug_fits($text, <[&str]>::len(&[$(::core::stringify!($value)),*])),
-            "each `{{}}` of the text takes one value, and braces stand for nothing else"
-        );
+    ($text:literal $(, $value:expr)* $(,)?) => {
         $crate::lang::debug_print($text, &[$(&$value as &dyn $crate::lang::Printable),*])
-    }};
+    };
 }
 
 /// Ends the launch with error R008, the message, the grid step and this line, where a condition does not hold:
@@ -29,24 +25,6 @@ macro_rules! debug_check {
     ($condition:expr, $message:literal $(,)?) => {
         $crate::lang::Checkable::check($condition, $message)
     };
-}
-
-/// Whether a text has so many `{}` and no other braces.
-#[doc(hidden)]
-pub const fn debug_fits(text: &str, values: usize) -> bool {
-    let bytes = text.as_bytes();
-    let (mut at, mut found) = (0, 0);
-    while at < bytes.len() {
-        match bytes[at] {
-            b'{' if at + 1 < bytes.len() && bytes[at + 1] == b'}' => {
-                found += 1;
-                at += 2;
-            }
-            b'{' | b'}' => return false,
-            _ => at += 1,
-        }
-    }
-    found == values
 }
 
 /// What [`debug_print!`](crate::debug_print) shows.

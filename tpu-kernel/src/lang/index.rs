@@ -1,6 +1,6 @@
 //! Along an axis: indices, elements picked by index, running reductions, order.
 
-use super::axes::{IsOne, SameBeside};
+use super::axes::{Indexes, IsOne};
 use super::dim::Dim;
 use super::element::{Element, Number};
 use super::formula::Term;
@@ -51,13 +51,8 @@ impl<T: Element, S: Shape> Tile<T, S> {
     /// Element i along an axis of the result is element `indices[i]` of this tile, as numpy's `take_along_axis`. Negative
     /// indices count from the end; one outside of the tile ends the launch with R007.
     #[track_caller]
-    pub fn take_along_axis<P, A>(self, indices: Tile<i32, P>, _axis: A) -> Tile<T, P>
-    where
-        S: HasAxis<A>,
-        P: HasAxis<A>,
-        P::Reduced: SameBeside<S::Reduced>,
-    {
-        Tile::wrap(session::emit(OpKind::Gather { axis: S::AXIS }, &[self.raw(), indices.raw()], Loc::caller()))
+    pub fn take_along_axis<P: Indexes<S, A>, A>(self, indices: Tile<i32, P>, _axis: A) -> Tile<T, P> {
+        Tile::wrap(session::emit(OpKind::Gather { axis: P::AXIS }, &[self.raw(), indices.raw()], Loc::caller()))
     }
 }
 

@@ -31,13 +31,13 @@ mod unloaded;
 mod value;
 
 pub use arith::{Arithmetic, Bitwise, Shifted};
-pub use axes::{AllAxes, Expand, Fold, HasAxes, IsOne, SameBeside, SingleElement, Squeeze, Unfold};
+pub use axes::{AllAxes, Expand, Fold, Follows, HasAxes, Indexes, IsOne, SingleElement, Squeeze, Unfold};
 pub use compare::{Equality, Order};
 pub use control::{Carry, Condition, Dynamic, Known, When};
 pub use convert::{Word, pack};
-pub use debug::{Checkable, Printable};
 #[doc(hidden)]
-pub use debug::{debug_fits, debug_print};
+pub use debug::debug_print;
+pub use debug::{Checkable, Printable};
 pub use dim::{Bcast, D, Dim, One, Prod, Quot, Sum};
 pub use element::{Bits, Element, Float, Int, NarrowFloat, Number, PerWord, SameWidth};
 pub use index::{Payload, iota, iota_of};

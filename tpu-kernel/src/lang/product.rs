@@ -11,39 +11,30 @@ use super::value::{Handle, Tile};
 use crate::formats::{I2, I4, U4};
 use crate::ir::{DotDims, Loc, OpKind, Precision};
 
-/// Elements that can be multiplied with those of `B` and summed.
+/// Elements that those of `A` can be multiplied with, and what the sums are made of: `f32`, or of two integers `i32`.
+///
+/// `Acc` is a parameter and not an associated type: so that a product that has no rule is one error.
 #[diagnostic::on_unimplemented(
-    message = "there is no product of `{Self}` and `{B}` elements",
+    message = "there is no product of `{A}` and `{Self}` elements",
     label = "floats multiply floats and integers of at most 8 bits; integers of at most 16 bits, and `i32`, each other",
     note = "convert one side: `x.cast::<f32>()`"
 )]
-pub trait Product<B>: Number {
-    /// What the sums are made of: `f32`, or of two integers `i32`.
-    type Acc: Number;
-}
+pub trait Product<A, Acc>: Number {}
 
 #[diagnostic::do_not_recommend]
-impl<A: Float, B: Float> Product<B> for A {
-    type Acc = f32;
-}
+impl<A: Float, B: Float> Product<A, f32> for B {}
 
 macro_rules! products {
     ($($narrow:ident)+) => { $(
         #[diagnostic::do_not_recommend]
-        impl<A: Float> Product<$narrow> for A {
-            type Acc = f32;
-        }
+        impl<B: Float> Product<$narrow, f32> for B {}
         #[diagnostic::do_not_recommend]
-        impl<B: Float> Product<B> for $narrow {
-            type Acc = f32;
-        }
+        impl<A: Float> Product<A, f32> for $narrow {}
     )+ };
     ([$($a:ident)+] $all:tt) => { $(products!(@one $a $all);)+ };
     (@one $a:ident [$($b:ident)+]) => { $(
         #[diagnostic::do_not_recommend]
-        impl Product<$b> for $a {
-            type Acc = i32;
-        }
+        impl Product<$a, i32> for $b {}
     )+ };
 }
 
@@ -55,17 +46,20 @@ products!([i32][i32]);
 ///
 /// Write `dot(a, b.t())` for a transposed operand: the transpose is part of the product.
 #[track_caller]
-pub fn dot<A: Product<B>, B: Element, M: Dim, K: Dim, N: Dim>(a: Tile<A, (M, K)>, b: Tile<B, (K, N)>) -> Tile<A::Acc, (M, N)> {
+pub fn dot<A: Element, B: Product<A, Acc>, Acc: Element, M: Dim, K: Dim, N: Dim>(
+    a: Tile<A, (M, K)>,
+    b: Tile<B, (K, N)>,
+) -> Tile<Acc, (M, N)> {
     dot_with(session::precision(), a, b)
 }
 
 /// [`dot`] at this precision, whatever the launch says.
 #[track_caller]
-pub fn dot_with<A: Product<B>, B: Element, M: Dim, K: Dim, N: Dim>(
+pub fn dot_with<A: Element, B: Product<A, Acc>, Acc: Element, M: Dim, K: Dim, N: Dim>(
     precision: Precision,
     a: Tile<A, (M, K)>,
     b: Tile<B, (K, N)>,
-) -> Tile<A::Acc, (M, N)> {
+) -> Tile<Acc, (M, N)> {
     let kind = OpKind::Dot { dims: DotDims::matrices(false, false), precision };
     Tile::wrap(session::emit(kind, &[a.raw(), b.raw()], Loc::caller()))
 }
@@ -145,24 +139,21 @@ same_batch!();
 same_batch!(P);
 same_batch!(P Q);
 
-/// Batch dimensions, what is left of the left operand, and of the right, as one shape.
-#[diagnostic::on_unimplemented(
-    message = "a product of two vectors has no dimension left",
-    label = "write `(a * b).sum(Lanes)`, or keep a dimension of `One`"
-)]
-pub trait Joined {
-    /// The shape.
-    type Shape: Shape;
-}
+/// Batch dimensions, what is left of the left operand, and of the right, as one shape `J`.
+pub trait Joined<J> {}
+
 macro_rules! joined {
     ($([$($batch:ident)*] [$($left:ident)?] [$($right:ident)?];)+) => { $(
         #[diagnostic::do_not_recommend]
-        impl<$($batch: Dim,)* $($left: Dim,)? $($right: Dim)?> Joined for (($($batch,)*), ($($left,)?), ($($right,)?)) {
-            type Shape = ($($batch,)* $($left,)? $($right,)?);
+        impl<$($batch: Dim,)* $($left: Dim,)? $($right: Dim)?> Joined<($($batch,)* $($left,)? $($right,)?)>
+            for (($($batch,)*), ($($left,)?), ($($right,)?))
+        {
         }
     )+ };
 }
 joined! {
+    // Of two vectors nothing is left: that is no shape, and said so.
+    [] [] [];
     [] [M] [];
     [] [] [N];
     [] [M] [N];
@@ -176,45 +167,41 @@ joined! {
     [P Q] [M] [N];
 }
 
-/// The shape of the product of factors of shapes `S` and `R`.
-type Result<S, X, R, Y, Bt> =
-    <(<S as Factor<X, Bt>>::Batch, <S as Factor<X, Bt>>::Free, <R as Factor<Y, Bt>>::Free) as Joined>::Shape;
-
 /// Sums of products over an axis of each operand, matrices or vectors: `dot_over(a, Sublanes, b, Sublanes)` is `aᵀ · b`,
 /// `dot_over(m, Lanes, v, Lanes)` a matrix times a vector. What is left of `a` comes before what is left of `b`.
 #[track_caller]
-pub fn dot_over<A: Product<B>, B: Element, S, X, R, Y>(
+pub fn dot_over<A: Element, B: Product<A, Acc>, Acc: Element, S, X, R, Y, J: Shape>(
     a: Tile<A, S>,
     over: X,
     b: Tile<B, R>,
     with: Y,
-) -> Tile<A::Acc, Result<S, X, R, Y, ()>>
+) -> Tile<Acc, J>
 where
     S: Factor<X, ()>,
     R: Factor<Y, ()>,
     R::Over: SameDim<S::Over>,
-    (S::Batch, S::Free, R::Free): Joined,
+    (S::Batch, S::Free, R::Free): Joined<J>,
 {
-    contracted::<A, B, S, X, R, Y, (), _>(a, over, b, with, 0, Loc::caller())
+    contracted::<A, B, Acc, S, X, R, Y, (), J>(a, over, b, with, 0, Loc::caller())
 }
 
 /// [`dot_over`] for each index of the batch axes, which come first: `Axis::<0>`, or `(Axis::<0>, Axis::<1>)`.
 #[track_caller]
-pub fn batch_dot_over<A: Product<B>, B: Element, S, X, R, Y, Bt: BatchAxes>(
+pub fn batch_dot_over<A: Element, B: Product<A, Acc>, Acc: Element, S, X, R, Y, Bt: BatchAxes, J: Shape>(
     a: Tile<A, S>,
     over: X,
     b: Tile<B, R>,
     with: Y,
     _batch: Bt,
-) -> Tile<A::Acc, Result<S, X, R, Y, Bt>>
+) -> Tile<Acc, J>
 where
     S: Factor<X, Bt>,
     R: Factor<Y, Bt>,
     R::Over: SameDim<S::Over>,
     R::Batch: SameBatch<S::Batch>,
-    (S::Batch, S::Free, R::Free): Joined,
+    (S::Batch, S::Free, R::Free): Joined<J>,
 {
-    contracted::<A, B, S, X, R, Y, Bt, _>(a, over, b, with, Bt::COUNT, Loc::caller())
+    contracted::<A, B, Acc, S, X, R, Y, Bt, J>(a, over, b, with, Bt::COUNT, Loc::caller())
 }
 
 /// The axes of a batch: `Axis::<0>`, or `(Axis::<0>, Axis::<1>)`.
@@ -233,43 +220,36 @@ impl BatchAxes for (Axis<0>, Axis<1>) {
     const COUNT: usize = 2;
 }
 
-fn contracted<A: Product<B>, B: Element, S: Factor<X, Bt>, X, R: Factor<Y, Bt>, Y, Bt, J: Shape>(
+fn contracted<A: Element, B: Element, Acc: Element, S: Factor<X, Bt>, X, R: Factor<Y, Bt>, Y, Bt, J: Shape>(
     a: Tile<A, S>,
     _over: X,
     b: Tile<B, R>,
     _with: Y,
     batch: usize,
     loc: Loc,
-) -> Tile<A::Acc, J> {
+) -> Tile<Acc, J> {
     let dims = DotDims { contract: (S::AXIS, R::AXIS), batch: (0..batch).map(|axis| (axis, axis)).collect() };
     let kind = OpKind::Dot { dims, precision: session::precision() };
     Tile::wrap(session::emit(kind, &[a.raw(), b.raw()], loc))
 }
 
-/// Shapes of which each pair of matrices multiplies: `(P, M, K)` and `(P, K, N)`, or with two batch dimensions.
+/// Shapes of which each pair of matrices multiplies: `(P, M, K)` and `(P, K, N)`, or with two batch dimensions, to `J`.
 #[diagnostic::on_unimplemented(
-    message = "there is no product of a batch of shape `{Self}` and one of shape `{R}`",
+    message = "there is no product of a batch of shape `{S}` and one of shape `{Self}`",
     label = "expected `(P, M, K)` and `(P, K, N)`, or two batch dimensions: `(P, Q, M, K)` and `(P, Q, K, N)`"
 )]
-pub trait BatchOfMatrices<R>: Shape {
-    /// The shape of the products.
-    type Products: Shape;
-}
+pub trait BatchOfMatrices<S, J>: Shape {}
 #[diagnostic::do_not_recommend]
-impl<P: Dim, M: Dim, K: Dim, N: Dim> BatchOfMatrices<(P, K, N)> for (P, M, K) {
-    type Products = (P, M, N);
-}
+impl<P: Dim, M: Dim, K: Dim, N: Dim> BatchOfMatrices<(P, M, K), (P, M, N)> for (P, K, N) {}
 #[diagnostic::do_not_recommend]
-impl<P: Dim, Q: Dim, M: Dim, K: Dim, N: Dim> BatchOfMatrices<(P, Q, K, N)> for (P, Q, M, K) {
-    type Products = (P, Q, M, N);
-}
+impl<P: Dim, Q: Dim, M: Dim, K: Dim, N: Dim> BatchOfMatrices<(P, Q, M, K), (P, Q, M, N)> for (P, Q, K, N) {}
 
 /// The matrix product `a · b` for each index of the leading dimensions.
 #[track_caller]
-pub fn batch_dot<A: Product<B>, B: Element, S: BatchOfMatrices<R>, R: Shape>(
+pub fn batch_dot<A: Element, B: Product<A, Acc>, Acc: Element, S: Shape, R: BatchOfMatrices<S, J>, J: Shape>(
     a: Tile<A, S>,
     b: Tile<B, R>,
-) -> Tile<A::Acc, S::Products> {
+) -> Tile<Acc, J> {
     let batch = S::RANK - 2;
     let dims = DotDims { contract: (batch + 1, batch), batch: (0..batch).map(|axis| (axis, axis)).collect() };
     let kind = OpKind::Dot { dims, precision: session::precision() };

@@ -3,9 +3,9 @@
 //! Rule: where the types can say the resulting shape, they do; where a target shape is named, it is compared when the
 //! kernel is built.
 
-use super::axes::{Expand, Fold, SameBeside, SingleElement, Squeeze, Unfold};
+use super::axes::{Expand, Fold, Follows, SingleElement, Squeeze, Unfold};
 use super::convert::claim;
-use super::dim::{D, Dim, Prod, Quot, Sum};
+use super::dim::{D, Dim, Prod, Quot};
 use super::element::Element;
 use super::formula::Term;
 use super::memory::SameRank;
@@ -16,9 +16,6 @@ use crate::ir::{self, Loc, OpKind, RotateStride, Rule};
 
 /// The shape `S` with `N` along the axis `A`.
 type With<S, A, N> = <S as HasAxis<A>>::With<N>;
-
-/// The dimension of `S` along the axis `A`.
-type Along<S, A> = <S as HasAxis<A>>::Dim;
 
 impl<T: Element, S: Shape> Tile<T, S> {
     /// A tile with this value everywhere: a literal or a scalar.
@@ -66,10 +63,7 @@ impl<T: Element, S: Shape> Tile<T, S> {
 
     /// Without an axis of [`One`](super::One).
     #[track_caller]
-    pub fn squeeze<A>(self, _axis: A) -> Tile<T, S::Squeezed>
-    where
-        S: Squeeze<A>,
-    {
+    pub fn squeeze<A: Squeeze<S>>(self, _axis: A) -> Tile<T, A::Squeezed> {
         self.reshape()
     }
 
@@ -100,15 +94,10 @@ impl<T: Element, S: Shape> Tile<T, S> {
         self.reshape()
     }
 
-    /// This tile and then `other` along an axis, where the result has their [`Sum`].
+    /// This tile and then `other` along an axis, where the result has the sum of their sizes.
     #[track_caller]
-    pub fn concat<P, A>(self, other: Tile<T, P>, _axis: A) -> Tile<T, With<S, A, Sum<S::Dim, Along<P, A>>>>
-    where
-        S: HasAxis<A>,
-        P: HasAxis<A>,
-        P::Reduced: SameBeside<S::Reduced>,
-    {
-        Tile::wrap(session::emit(OpKind::Concat { axis: S::AXIS }, &[self.raw(), other.raw()], Loc::caller()))
+    pub fn concat<P: Follows<S, A>, A>(self, other: Tile<T, P>, _axis: A) -> Tile<T, P::Both> {
+        Tile::wrap(session::emit(OpKind::Concat { axis: P::AXIS }, &[self.raw(), other.raw()], Loc::caller()))
     }
 
     /// `N` equal parts along an axis: `let [a, b] = x.split(Lanes);`. `N` must divide its size.

@@ -128,6 +128,7 @@ impl IntoScalar<bool> for bool {
     }
 }
 /// Rounded to `T`.
+#[diagnostic::do_not_recommend]
 impl<T: Float> IntoScalar<T> for f32 {
     #[track_caller]
     fn into_scalar(self) -> Scalar<T> {
