@@ -17,6 +17,17 @@ pub mod transformed;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// So do those of every error's page.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/errors.md")]
+pub struct Errors;
+
+/// So do those of the language.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/language.md")]
+pub struct Language;
+
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/transformations.md")]
 pub struct Transformations;

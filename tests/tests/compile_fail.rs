@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Parts of names that a user has not written and cannot look up.
-const INTERNAL: [&str; 20] = [
+const INTERNAL: [&str; 26] = [
     "__",
     "expanded",
     "::stage::",
@@ -28,6 +28,12 @@ const INTERNAL: [&str; 20] = [
     "do_not_recommend",
     "$crate",
     "tpu_kernel_macros",
+    "lang::carried",
+    "lang::condition",
+    "decision",
+    "loop_bound",
+    "block_index",
+    "into_scalar",
 ];
 
 #[test]

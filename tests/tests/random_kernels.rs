@@ -3,11 +3,11 @@
 //! `RANDOM_KERNELS=N` tries N seeds instead of 1000, `RANDOM_KERNELS_FROM=S` starts at seed S.
 
 use std::panic::catch_unwind;
-use tpu_kernel::exec::RunError;
+use tpu_kernel::exec::{Printed, RunError};
 use tpu_kernel::ir::table::{self, State};
 use tpu_kernel::ir::{Kernel, OpKind, Region};
 use tpu_kernel::passes::{canonicalise, verify};
-use tpu_tests::executors::{Array, EXECUTORS, Executor, run, same};
+use tpu_tests::executors::{Array, EXECUTORS, Executor, run_logged, same};
 use tpu_tests::filetest::round_trip;
 use tpu_tests::generate::{Case, generate};
 
@@ -15,9 +15,15 @@ fn from_environment(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"))
 }
 
-fn outcome(executor: Executor, kernel: &Kernel, case: &Case) -> Result<Result<Vec<Array>, RunError>, String> {
+/// What became of a run, and what it printed.
+type Outcome = (Result<Vec<Array>, RunError>, Vec<Printed>);
+
+fn outcome(executor: Executor, kernel: &Kernel, case: &Case) -> Result<Outcome, String> {
     let compiled = (executor.compile)(kernel)?;
-    Ok(run(kernel, &compiled, &case.binding, &case.inputs, &case.scalars))
+    let mut printed = vec![];
+    let mut log = |message: &Printed| printed.push(message.clone());
+    let result = run_logged(kernel, &compiled, &case.binding, &case.inputs, &case.scalars, &mut log);
+    Ok((result, printed))
 }
 
 fn faults(kernel: &Kernel) -> Result<(), String> {
@@ -25,7 +31,13 @@ fn faults(kernel: &Kernel) -> Result<(), String> {
 }
 
 /// Where two outcomes differ.
-fn difference(want: &Result<Vec<Array>, RunError>, got: &Result<Vec<Array>, RunError>) -> Option<String> {
+fn difference((want, expected): &Outcome, (got, printed): &Outcome) -> Option<String> {
+    if let Some((want, got)) = expected.iter().zip(printed).find(|(want, got)| want != got) {
+        return Some(format!("{want:?} against {got:?} is printed"));
+    }
+    if expected.len() != printed.len() {
+        return Some(format!("{} against {} messages are printed", expected.len(), printed.len()));
+    }
     match (want, got) {
         (Ok(want), Ok(got)) => {
             for (output, (want, got)) in want.iter().zip(got).enumerate() {
@@ -65,7 +77,7 @@ fn check(seed: u64) -> Result<Result<(), RunError>, String> {
             }
         }
     }
-    Ok(oracle.map(drop))
+    Ok(oracle.0.map(drop))
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use tpu_kernel::exec::print::to_stderr;
 use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, RunError};
-use tpu_kernel::ir::{DType, Kernel, Literal, parse_named};
+use tpu_kernel::ir::{DType, Kernel, Literal, eval, parse_named};
 use tpu_kernel::launch::Binding;
 use tpu_kernel::math::{Scalar, exp, rsqrt, tanh};
 use tpu_kernel::passes::verify;
@@ -242,6 +242,38 @@ fn high_precision_keeps_infinities() {
         assert_eq!(dot(&[f32::NEG_INFINITY, 0.3], &[0.1, 0.7]), f32::NEG_INFINITY, "{}", executor.name);
         assert!(dot(&[f32::INFINITY, 1.0], &[0.0, 1.0]).is_nan(), "{}", executor.name);
         assert!(dot(&[f32::NAN, 1.0], &[0.0, 1.0]).is_nan(), "{}", executor.name);
+    }
+}
+
+/// The bits of a byte beyond an element of 4 or 2 bits mean nothing to a reader; what is written has them extended.
+#[test]
+fn unused_bits_of_narrow_elements_are_ignored() {
+    for dtype in DType::ALL.into_iter().filter(|d| d.bits() < 8) {
+        let copy = kernel(&format!(
+            "kernel @copy(m) {{
+              grid i = m arbitrary
+              in %x: vmem<1x{dtype}> = [m] blocks [1] at (%i) -> (%i)
+              out %o: vmem<1x{dtype}> = [m] blocks [1] at (%i) -> (%i)
+              out %q: vmem<1xf32> = [m] blocks [1] at (%i) -> (%i)
+              body {{
+                %z = const 0 : i32
+                %t = load %x[%z] : tile<1x{dtype}>
+                store %t, %o[%z]
+                %f = cast %t : tile<1xf32>
+                store %f, %q[%z]
+              }}
+            }}"
+        ));
+        let shape = vec![256];
+        let x = Array { dtype, shape: shape.clone(), bytes: (0..=255).collect() };
+        let binding = Binding { sizes: vec![256], grid: vec![256], arrays: vec![shape.clone(), shape.clone(), shape.clone()] };
+        let clean = Array::new(dtype, &shape, x.elements());
+        let values = Array::new(DType::F32, &shape, x.elements().map(|e| eval::cast(DType::F32, e)));
+        for &executor in EXECUTORS {
+            let compiled = (executor.compile)(&copy).expect("a kernel that compiles");
+            let outputs = run(&copy, &compiled, &binding, std::slice::from_ref(&x), &[]).expect("a kernel that runs");
+            assert_eq!(outputs, [clean.clone(), values.clone()], "{dtype} {}", executor.name);
+        }
     }
 }
 

@@ -164,10 +164,12 @@ fn a_panic_in_a_kernel() {
     let Err(Error::Build { kernel: name, faults }) = kernel().b(12).stage(&[DType::F32]) else { panic!("the kernel panics") };
     assert_eq!((name.as_str(), faults.len(), faults[0].code()), ("kernel", 1, "B004"));
     assert!(faults[0].to_string().ends_with("B is a multiple of 8, not 12"), "{}", faults[0]);
+    let from = line!();
+    assert_eq!((faults[0].loc().file.as_ref(), faults[0].loc().line), (file!(), marked(from)));
     #[tpu_kernel(grid(i: n / B))]
     fn kernel<B: Dim>(#[block([n] at (i))] x: In<f32, (B,)>, #[block([n] at (i))] o: Out<f32, (B,)>) {
         for _ in 0..4 {
-            assert!(B % 8 == 0, "B is a multiple of 8, not {}", B);
+            assert!(B % 8 == 0, "B is a multiple of 8, not {}", B); // here
         }
         o.store(x.load());
     }

@@ -1,8 +1,8 @@
 //! The reader, the verifier and the passes take anything: mutated texts, mutated kernels, hostile texts.
 
 use tpu_kernel::ir::{
-    BlockDim, Builder, DType, GridDim, Kernel, Literal, Loc, MAX_DEPTH, OpKind, ParamKind, Region, Semantics, Shape, SizeExpr,
-    SizeId, Space, Type, Value, parse,
+    BlockDim, Builder, DType, DotDims, GridDim, Kernel, Literal, Loc, MAX_DEPTH, OpKind, ParamKind, Precision, ReduceOp, Region,
+    RotateStride, ScanOp, Semantics, Shape, SizeExpr, SizeId, Space, Type, Value, parse,
 };
 use tpu_kernel::passes::{canonicalise, verify};
 use tpu_tests::filetest::{agreement, corpus, round_trip};
@@ -82,6 +82,17 @@ const ODD: &[&str] = &[
     ":",
     "as",
     "squeezed",
+    "-128",
+    "4294967295",
+    "tile<2x2xi4>",
+    "u32",
+    "f8e5m2",
+    "axis 1",
+    "reverse",
+    "contract [0, 0]",
+    "batch [[0, 0]]",
+    "strides [2, 2]",
+    "print \"{}\", %0",
 ];
 
 fn mutate(text: &str, others: &[Vec<String>], random: &mut Random) -> String {
@@ -144,7 +155,7 @@ fn mutated_texts() {
     let others: Vec<Vec<String>> = texts.iter().map(|t| tokens(t)).collect();
     let mut random = Random(1);
     let (mut parsed, mut verified) = (0, 0);
-    for round in 0..50 * texts.len() {
+    for round in 0..25 * texts.len() {
         let text = mutate(&texts[round % texts.len()], &others, &mut random);
         if let Ok(kernel) = parse(&text) {
             parsed += 1;
@@ -153,7 +164,10 @@ fn mutated_texts() {
             exercise(&kernel);
         }
     }
-    assert!(parsed > 5 * texts.len() && verified > texts.len(), "the mutations are too wild: {parsed} parsed, {verified} verified");
+    assert!(
+        parsed > 2 * texts.len() && verified > texts.len() / 2,
+        "the mutations are too wild: {parsed} parsed, {verified} verified"
+    );
 }
 
 /// Mutated kernels give the same results through every executor, as written and canonicalised.
@@ -163,7 +177,7 @@ fn mutated_runs() {
     let others: Vec<Vec<String>> = texts.iter().map(|t| tokens(t)).collect();
     let mut random = Random(4);
     let mut runs = 0;
-    for round in 0..40 * texts.len() {
+    for round in 0..20 * texts.len() {
         let text = mutate(&texts[round % texts.len()], &others, &mut random);
         // A mutated loop may never end.
         if text.contains("while") || text.contains("for ") {
@@ -171,7 +185,7 @@ fn mutated_runs() {
         }
         runs += agreement(&text).unwrap_or_else(|difference| panic!("{difference}\n{text}"));
     }
-    assert!(runs > texts.len(), "only {runs} runs");
+    assert!(runs > texts.len() / 2, "only {runs} runs");
 }
 
 fn values<'a>(region: &'a mut Region, all: &mut Vec<&'a mut Value>) {
@@ -205,7 +219,8 @@ fn random_kind(random: &mut Random) -> OpKind {
     let dims: Vec<usize> = (0..random.below(5)).map(|_| random.pick(&[0, 1, 2, 8, i32::MAX as usize])).collect();
     let shape = Shape::new(&dims);
     let axis = random.pick(&[0, 1, 3, 4, usize::MAX]);
-    match random.below(12) {
+    let (dtype, index) = (random.pick(&DType::ALL), vec![axis; random.below(5)]);
+    match random.below(28) {
         0 => OpKind::Iota { shape, axis },
         1 => OpKind::Broadcast(shape),
         2 => OpKind::Reshape(shape),
@@ -217,7 +232,26 @@ fn random_kind(random: &mut Random) -> OpKind {
         8 => OpKind::If,
         9 => OpKind::For,
         10 => OpKind::While,
-        _ => OpKind::Const(Literal::from_bits(random.pick(&DType::ALL), random.next() as u32)),
+        11 => OpKind::Bitcast(dtype),
+        12 => OpKind::StochasticRound(dtype),
+        13 => OpKind::Slice { starts: index.clone(), shape, strides: index },
+        14 => OpKind::Concat { axis },
+        15 => OpKind::Rotate { axis, stride: Some(RotateStride { by: random.next() as i32, axis: random.below(3) }) },
+        16 => OpKind::Rotate { axis, stride: None },
+        17 => OpKind::Gather { axis },
+        18 => OpKind::Scan { op: random.pick(ScanOp::ALL), axis, reverse: true },
+        19 => OpKind::Sort { axis, descending: true },
+        20 => OpKind::Extract(index),
+        21 => OpKind::Reduce { op: random.pick(ReduceOp::ALL), axis },
+        22 => {
+            let batch = (0..random.below(4)).map(|_| (random.below(3), axis)).collect();
+            OpKind::Dot { dims: DotDims { contract: (axis, random.below(3)), batch }, precision: Precision::High }
+        }
+        23 => OpKind::PrngSeed,
+        24 => OpKind::PrngBits(shape),
+        25 => OpKind::Print("{}\n".into()),
+        26 => OpKind::Check("{}\"".into()),
+        _ => OpKind::Const(Literal::from_bits(dtype, random.next() as u32)),
     }
 }
 
@@ -266,7 +300,7 @@ fn break_kernel(kernel: &mut Kernel, random: &mut Random) {
 fn broken_kernels() {
     let kernels: Vec<Kernel> = corpus::texts().iter().filter_map(|t| parse(t).ok()).collect();
     let mut random = Random(2);
-    for round in 0..60 * kernels.len() {
+    for round in 0..30 * kernels.len() {
         let mut kernel = kernels[round % kernels.len()].clone();
         for _ in 0..1 + random.below(3) {
             break_kernel(&mut kernel, &mut random);
@@ -292,6 +326,9 @@ fn hostile_texts() {
         in_body(&"generic if region { ".repeat(many)),
         in_body(&"%a = add %a, %a : f32 ".repeat(many)),
         in_body(&format!("store {}", "%a, ".repeat(many))),
+        in_body(&format!("%x = slice %y starts [{}", "1, ".repeat(many))),
+        in_body(&format!("dot %x, %y contract [0, 0] batch [{}", "[0, 0], ".repeat(many))),
+        in_body(&format!("print \"{}\"", "{}".repeat(many))),
         in_body(&format!("%x = transpose %y perm [{}", "1, ".repeat(many))),
         format!("kernel @k({}", "m, ".repeat(many)),
         "\"".repeat(many),
@@ -348,14 +385,16 @@ fn literals() {
         let text = literal.to_string();
         assert_eq!(Literal::parse(literal.dtype(), &text), Some(literal), "{text}");
     };
-    (0..=u16::MAX).for_each(|bits| survives(Literal::from_bits(DType::Bf16, u32::from(bits))));
-    [false, true].into_iter().for_each(|v| survives(v.into()));
+    for dtype in DType::ALL.into_iter().filter(|d| d.bits() <= 16) {
+        (0..=u16::MAX).for_each(|bits| survives(Literal::from_bits(dtype, u32::from(bits))));
+    }
     for _ in 0..100_000 {
         let bits = random.next() as u32;
         survives(Literal::from_bits(DType::F32, bits));
         survives(Literal::from_bits(DType::F32, bits & 0x007f_ffff));
         survives(Literal::from_bits(DType::F32, bits | 0x7f80_0000));
         survives(Literal::from_bits(DType::I32, bits));
+        survives(Literal::from_bits(DType::U32, bits));
     }
     for (dtype, text) in
         [(DType::I32, "2147483648"), (DType::F32, "1e39"), (DType::Bf16, "0x10000"), (DType::Bool, "1"), (DType::F32, "infinity")]

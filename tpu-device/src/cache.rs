@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tpu_kernel::ir::{DType, Kernel};
 use tpu_kernel::launch::{Config, Launchable};
-use tpu_kernel::{BuildFault, passes};
+use tpu_kernel::passes;
 
 /// What the cache knows of one compiled kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,10 +143,7 @@ impl Entry {
         let stage = || {
             let start = Instant::now();
             let mut kernel = launchable.stage(&self.inputs)?;
-            passes::verify(&kernel).map_err(|faults| tpu_kernel::Error::Build {
-                kernel: kernel.name.clone(),
-                faults: faults.into_iter().map(BuildFault::Rule).collect(),
-            })?;
+            passes::verify(&kernel).map_err(|faults| tpu_kernel::Error::rules(&kernel, faults))?;
             passes::canonicalise(&mut kernel);
             Ok(Staged { kernel, time: start.elapsed() })
         };

@@ -5,10 +5,15 @@ use crate::memory::Memory;
 use crate::registry::Registry;
 use crate::{DeviceError, Executor};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tpu_kernel::chips::Chip;
+use tpu_kernel::exec::Printed;
+use tpu_kernel::exec::print::to_stderr;
+
+/// What takes the messages of kernels.
+pub(crate) type OnPrint = Arc<dyn Fn(&Printed) + Send + Sync>;
 
 /// A simulated TPU chip that tensors live on and kernels run on. Cheap to clone: clones are the same
 /// device. Threads share it freely.
@@ -32,6 +37,7 @@ struct Inner {
     memory: Memory,
     cache: Cache,
     registry: Registry,
+    on_print: RwLock<OnPrint>,
     launches: AtomicU64,
     compilations: AtomicU64,
     cache_hits: AtomicU64,
@@ -67,6 +73,7 @@ impl DeviceBuilder {
             memory: Memory::new(self.hbm_bytes),
             cache: Cache::default(),
             registry: Registry::default(),
+            on_print: RwLock::new(Arc::new(to_stderr)),
             launches: AtomicU64::new(0),
             compilations: AtomicU64::new(0),
             cache_hits: AtomicU64::new(0),
@@ -155,6 +162,24 @@ impl Device {
             capacity_bytes: self.0.memory.capacity(),
             kernels,
         }
+    }
+
+    /// What takes the messages that kernels write with `debug_print!`, from now on: standard error unless set.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// let device = tpu_device::Device::new("v5e")?;
+    /// let lines = Arc::new(Mutex::new(vec![]));
+    /// let log = lines.clone();
+    /// device.on_print(move |message| log.lock().unwrap().push(message.text.clone()));
+    /// # Ok::<(), tpu_device::DeviceError>(())
+    /// ```
+    pub fn on_print(&self, take: impl Fn(&Printed) + Send + Sync + 'static) {
+        *self.0.on_print.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(take);
+    }
+
+    pub(crate) fn print(&self) -> OnPrint {
+        self.0.on_print.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn memory(&self) -> &Memory {

@@ -103,7 +103,9 @@ pub enum DeviceError {
         reason: String,
     },
     /// D012
-    #[error("tensor `{tensor}` holds {dtype} elements; a device holds F32, BF16, I32 and BOOL")]
+    #[error(
+        "tensor `{tensor}` holds {dtype} elements, which no device holds; it takes F32, BF16, F16, F8_E4M3, F8_E5M2, F4, I32, I16, I8, U32, U16, U8 and BOOL"
+    )]
     UnsupportedElements {
         /// The tensor.
         tensor: String,
@@ -119,6 +121,14 @@ pub enum DeviceError {
         name: String,
         /// Names that are nearly it.
         close: Vec<String>,
+    },
+    /// D021
+    #[error("tensor `{tensor}` cannot be saved: {reason}")]
+    Unsavable {
+        /// The tensor.
+        tensor: String,
+        /// What the format lacks, and what to do.
+        reason: String,
     },
     /// D018
     #[error("cannot save a tensor under the name `{name}`: {reason}")]
@@ -195,9 +205,9 @@ pub struct LiveTensor {
 }
 
 impl DeviceError {
-    /// The stable code: `D001` and on, or the kernel's own (`L001`, `R001`, …).
-    pub fn code(&self) -> &'static str {
-        match self {
+    tpu_kernel::codes! {
+        /// The stable code: `D001` and on, or the kernel's own (`L001`, `R001`, …).
+        [] {
             DeviceError::UnknownChip { .. } => "D001",
             DeviceError::OutOfMemory { .. } => "D002",
             DeviceError::HostMemory { .. } => "D003",
@@ -218,6 +228,8 @@ impl DeviceError {
             DeviceError::TensorName { .. } => "D018",
             DeviceError::NoBackward { .. } => "D019",
             DeviceError::Gradients { .. } => "D020",
+            DeviceError::Unsavable { .. } => "D021",
+        } else {
             DeviceError::Kernel(e) => e.code(),
         }
     }
@@ -226,12 +238,12 @@ impl DeviceError {
     ///
     /// ```
     /// let error = tpu_device::Device::new("v3").unwrap_err();
-    /// assert_eq!(error.render(), format!("error[D001]: {error}"));
+    /// assert!(error.render().starts_with(&format!("error[D001]: {error}")));
     /// ```
     pub fn render(&self) -> String {
         match self {
             DeviceError::Kernel(e) => tpu_kernel::diagnose::render(e),
-            other => format!("error[{}]: {other}", other.code()),
+            other => tpu_kernel::diagnose::render_plain(other.code(), &other.to_string()),
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Rules: the header is checked before anything is allocated, and each tensor is read straight into its
 //! place on the device; no bytes of a file panic or allocate more than the file is long; element types
-//! that a device does not hold are refused by name, never converted.
+//! that a device does not hold, or a file, are refused by name, never converted. F4 lies packed in a file,
+//! the first of two elements in the low bits of a byte.
 
 use crate::error::close_names;
 use crate::tensor::Unwritten;
@@ -24,8 +25,8 @@ impl Device {
     /// All tensors of a safetensors file, by name.
     ///
     /// # Errors
-    /// The file cannot be read, is malformed, or holds element types other than F32, BF16, I32 and BOOL;
-    /// or the device is full.
+    /// The file cannot be read, is malformed, or holds element types that no device holds (F64, I64, U64, C64, F6, F8_E8M0 and
+    /// the FNUZ ones); or the device is full.
     pub fn load_safetensors(&self, path: impl AsRef<Path>) -> Result<BTreeMap<String, Tensor>, DeviceError> {
         open(path.as_ref())?.load(self, None)
     }
@@ -68,7 +69,8 @@ impl Device {
 /// ```
 ///
 /// # Errors
-/// The file cannot be written, or a name is given twice or cannot be one.
+/// The file cannot be written, a name is given twice or cannot be one, or the format lacks an
+/// element type (`f8e4m3b11fnuz`, `i4`, `i2`, `u4`).
 pub fn save_safetensors<'a>(
     path: impl AsRef<Path>,
     tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
@@ -80,7 +82,7 @@ pub fn save_safetensors<'a>(
 /// The bytes of a safetensors file with these tensors.
 ///
 /// # Errors
-/// A name is given twice or cannot be one.
+/// A name is given twice or cannot be one, or the format lacks an element type (`f8e4m3b11fnuz`, `i4`, `i2`, `u4`).
 pub fn write_safetensors<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<Vec<u8>, DeviceError> {
     safetensors::serialize(named(tensors)?, None).map_err(|e| file_error(Path::new("safetensors data"), &e))
 }
@@ -160,7 +162,11 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         let mut tensor = Unwritten::new(device, dtype, &info.shape)?;
         let bytes = tensor.bytes();
         self.from.seek(SeekFrom::Start(self.start + info.data_offsets.0 as u64)).map_err(|e| read_error(self.path, &e))?;
-        self.from.read_exact(bytes).map_err(|e| read_error(self.path, &e))?;
+        let length = if info.dtype == Dtype::F4 { bytes.len().div_ceil(2) } else { bytes.len() };
+        self.from.read_exact(&mut bytes[..length]).map_err(|e| read_error(self.path, &e))?;
+        if info.dtype == Dtype::F4 {
+            unpack(bytes);
+        }
         if let (DType::Bool, Some(at)) = (dtype, bytes.iter().position(|&b| b > 1)) {
             let reason = format!("element {at} of the bool tensor `{name}` is {}, neither 0 nor 1", bytes[at]);
             return Err(DeviceError::Safetensors { file: file_name(self.path), reason });
@@ -180,14 +186,42 @@ fn read_error(path: Option<&Path>, e: &std::io::Error) -> DeviceError {
     }
 }
 
+/// The element type of a tensor of a file.
 fn dtype(tensor: &str, dtype: Dtype) -> Result<DType, DeviceError> {
-    match dtype {
-        Dtype::F32 => Ok(DType::F32),
-        Dtype::BF16 => Ok(DType::Bf16),
-        Dtype::I32 => Ok(DType::I32),
-        Dtype::BOOL => Ok(DType::Bool),
-        other => Err(DeviceError::UnsupportedElements { tensor: tensor.to_string(), dtype: format!("{other:?}") }),
+    let refused = || DeviceError::UnsupportedElements { tensor: tensor.to_string(), dtype: format!("{dtype:?}") };
+    DType::ALL.into_iter().find(|&d| stored(d) == Some(dtype)).ok_or_else(refused)
+}
+
+/// How a file names an element type; `None` of a type that the format lacks.
+fn stored(dtype: DType) -> Option<Dtype> {
+    Some(match dtype {
+        DType::F32 => Dtype::F32,
+        DType::Bf16 => Dtype::BF16,
+        DType::F16 => Dtype::F16,
+        DType::F8E4M3Fn => Dtype::F8_E4M3,
+        DType::F8E5M2 => Dtype::F8_E5M2,
+        DType::F4E2M1Fn => Dtype::F4,
+        DType::I32 => Dtype::I32,
+        DType::I16 => Dtype::I16,
+        DType::I8 => Dtype::I8,
+        DType::U32 => Dtype::U32,
+        DType::U16 => Dtype::U16,
+        DType::U8 => Dtype::U8,
+        DType::Bool => Dtype::BOOL,
+        // The format's `F8_E4M3FNUZ` has bias 8.
+        DType::F8E4M3B11Fnuz | DType::I4 | DType::I2 | DType::U4 => return None,
+    })
+}
+
+/// From two elements of 4 bits a byte, the first in the low bits, to one. The file's bytes fill the first half, rounded up.
+fn unpack(bytes: &mut [u8]) {
+    for at in (0..bytes.len()).rev() {
+        bytes[at] = bytes[at / 2] >> (4 * (at % 2)) & 0xf;
     }
+}
+
+fn pack(elements: &[u8]) -> Vec<u8> {
+    elements.chunks(2).map(|pair| pair.iter().rev().fold(0, |byte, &element| byte << 4 | element & 0xf)).collect()
 }
 
 /// The tensors under names that a file can have.
@@ -195,10 +229,20 @@ fn named<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result
     let mut all = BTreeMap::new();
     for (name, tensor) in tensors {
         let refused = |reason| Err(DeviceError::TensorName { name: name.to_string(), reason });
+        let unsavable = |reason| Err(DeviceError::Unsavable { tensor: name.to_string(), reason });
         if name == "__metadata__" {
             return refused("the format keeps it for itself");
         }
-        if all.insert(name, Elements(tensor)).is_some() {
+        let dtype = tensor.dtype();
+        let Some(stored) = stored(dtype) else {
+            let wider = if dtype.is_float() { "bf16" } else { "i8" };
+            return unsavable(format!("safetensors has no type for {dtype}; save it as {wider}, which holds its values"));
+        };
+        if stored == Dtype::F4 && !tensor.elements().is_multiple_of(2) {
+            let elements = tensor.elements();
+            return unsavable(format!("safetensors packs two elements of {dtype} into a byte, and it has {elements}"));
+        }
+        if all.insert(name, Elements { tensor, stored }).is_some() {
             return refused("another tensor has it");
         }
     }
@@ -206,28 +250,31 @@ fn named<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result
 }
 
 /// A tensor, as the writer wants it.
-struct Elements<'a>(&'a Tensor);
+struct Elements<'a> {
+    tensor: &'a Tensor,
+    stored: Dtype,
+}
 
 impl View for Elements<'_> {
     fn dtype(&self) -> Dtype {
-        match self.0.dtype() {
-            DType::F32 => Dtype::F32,
-            DType::Bf16 => Dtype::BF16,
-            DType::I32 => Dtype::I32,
-            DType::Bool => Dtype::BOOL,
-            other => unreachable!("pending: {other}"),
-        }
+        self.stored
     }
 
     fn shape(&self) -> &[usize] {
-        self.0.shape()
+        self.tensor.shape()
     }
 
     fn data(&self) -> Cow<'_, [u8]> {
-        self.0.bytes().into()
+        match self.stored {
+            Dtype::F4 => pack(self.tensor.bytes()).into(),
+            _ => self.tensor.bytes().into(),
+        }
     }
 
     fn data_len(&self) -> usize {
-        self.0.bytes().len()
+        match self.stored {
+            Dtype::F4 => self.tensor.elements() / 2,
+            _ => self.tensor.bytes().len(),
+        }
     }
 }

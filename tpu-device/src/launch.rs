@@ -10,8 +10,7 @@ use crate::tensor::Unwritten;
 use crate::{ArgSpec, Device, DeviceError, Tensor};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use tpu_kernel::exec::print::to_stderr;
-use tpu_kernel::exec::{Args, ArrayMut, ArrayRef};
+use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, Printed};
 use tpu_kernel::ir::{DType, Kernel, Literal, Loc, ParamKind};
 use tpu_kernel::launch::{Arg, Argument, Cost, LaunchError, Launchable, Target};
 
@@ -63,11 +62,10 @@ fn launch(device: &Device, launchable: &dyn Launchable, args: &[Arg<'_, Tensor>]
             .zip(shapes)
             .map(|(output, shape)| ArrayMut { dtype: output.dtype(), shape, bytes: output.bytes() })
             .collect();
-        program.run(
-            kernel,
-            &bound.binding,
-            &mut Args { inputs: &inputs, outputs: &mut arrays, scalars: &scalars, log: &mut to_stderr },
-        )?;
+        let print = device.print();
+        let mut log = |message: &Printed| print(message);
+        let mut args = Args { inputs: &inputs, outputs: &mut arrays, scalars: &scalars, log: &mut log };
+        program.run(kernel, &bound.binding, &mut args)?;
     }
     entry.launches.fetch_add(1, Relaxed);
     device.count_launch();

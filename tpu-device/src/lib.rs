@@ -50,5 +50,6 @@ pub use program::Executor;
 pub use tensor::Tensor;
 
 pub use tpu_kernel::chips::Chip;
+pub use tpu_kernel::exec::Printed;
 pub use tpu_kernel::ir::DType;
 pub use tpu_kernel::launch::{Arg, Cost, Target};

@@ -1,7 +1,8 @@
 //! The HBM of a simulated chip: a capacity, and a table of what lives in it.
 //!
 //! Rules: bytes are reserved before the host allocates, so a program that does not fit the chip never
-//! reaches the host's limit; an array counts its elements' bytes, without the padding of tiles.
+//! reaches the host's limit; an array counts its elements' bits on the chip, packed into bytes, without the
+//! padding of tiles. So two elements of 4 bits count as a byte, though each takes one on the host.
 
 use crate::{DeviceError, LiveTensor};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -46,9 +47,9 @@ impl Memory {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts an array of that many bytes, or refuses it.
-    pub(crate) fn reserve(&self, dtype: DType, shape: Shape, bytes: usize) -> Result<Slot, DeviceError> {
-        let bytes = bytes as u64;
+    /// Counts an array of that many elements, or refuses it.
+    pub(crate) fn reserve(&self, dtype: DType, shape: Shape, elements: usize) -> Result<Slot, DeviceError> {
+        let bytes = packed(dtype, elements);
         let mut state = self.state();
         let live = match state.live.checked_add(bytes) {
             Some(live) if live <= self.capacity => live,
@@ -102,6 +103,16 @@ impl Memory {
     }
 }
 
+/// The bytes of that many elements on the chip.
+fn packed(dtype: DType, elements: usize) -> u64 {
+    // Elements × bits may exceed 64 bits where the bytes do not.
+    let (elements, bits) = (elements as u64, u64::from(dtype.bits()));
+    match bits {
+        8.. => elements.saturating_mul(bits / 8),
+        _ => elements.div_ceil(8 / bits),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,14 +121,31 @@ mod tests {
     fn places_are_used_again() {
         let memory = Memory::new(100);
         let shape = Shape::new(&[10]);
-        let a = memory.reserve(DType::F32, shape, 40).unwrap();
-        let b = memory.reserve(DType::F32, shape, 40).unwrap();
+        let a = memory.reserve(DType::F32, shape, 10).unwrap();
+        let b = memory.reserve(DType::F32, shape, 10).unwrap();
         memory.release(&a);
-        let c = memory.reserve(DType::F32, shape, 60).unwrap();
+        let c = memory.reserve(DType::F32, shape, 15).unwrap();
         assert_eq!(memory.usage(), (100, 100));
         assert_eq!(memory.state().table.len(), 2);
         memory.release(&b);
         memory.release(&c);
         assert_eq!(memory.usage(), (0, 100));
+    }
+
+    #[test]
+    fn narrow_elements_are_packed() {
+        for (dtype, elements, bytes) in [
+            (DType::F32, 3, 12),
+            (DType::F16, 3, 6),
+            (DType::Bool, 3, 3),
+            (DType::I4, 0, 0),
+            (DType::U4, 3, 2),
+            (DType::F4E2M1Fn, 4, 2),
+            (DType::I2, 5, 2),
+            (DType::F32, usize::MAX, u64::MAX),
+            (DType::I4, usize::MAX, 1 << 63),
+        ] {
+            assert_eq!(packed(dtype, elements), bytes, "{elements} of {dtype}");
+        }
     }
 }

@@ -56,7 +56,7 @@ impl Unwritten {
     pub(crate) fn new(device: &Device, dtype: DType, dims: &[usize]) -> Result<Unwritten, DeviceError> {
         let (shape, elements) = check_shape(dims)?;
         let bytes = elements.checked_mul(dtype.bytes()).ok_or_else(|| too_large(dims))?;
-        let slot = device.memory().reserve(dtype, shape, bytes)?;
+        let slot = device.memory().reserve(dtype, shape, elements)?;
         match Buffer::zeroed(bytes) {
             Some(buffer) => Ok(Unwritten { dtype, shape, storage: Storage { buffer, slot, device: device.clone() } }),
             None => {
@@ -91,7 +91,7 @@ impl Unwritten {
 }
 
 impl Tensor {
-    /// A tensor of these elements, in row-major order. `T` is `f32`, `half::bf16`, `i32` or `bool`.
+    /// A tensor of these elements, in row-major order. [`Element`] lists the types.
     ///
     /// # Errors
     /// The slice and the shape disagree, the shape is beyond the limits, or the device is full.
@@ -176,7 +176,8 @@ impl Tensor {
         &self.storage.device
     }
 
-    /// The elements as bytes, in native order; a bool is a byte of 0 or 1. Aligned to 64 bytes.
+    /// The elements as bytes, in native order, aligned to 64 bytes. A bool is a byte of 0 or 1. What is narrower than a byte
+    /// takes one: signed integers are sign-extended, the others zero-extended.
     pub fn bytes(&self) -> &[u8] {
         self.storage.buffer.bytes()
     }

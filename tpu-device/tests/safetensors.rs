@@ -1,8 +1,9 @@
 //! Safetensors files: round trips, and files that are wrong in every way.
 
-use half::bf16;
+use half::{bf16, f16};
 use std::path::PathBuf;
-use tpu_device::{Chip, DType, Device, DeviceError, Tensor, io};
+use tpu_device::{Chip, DType, Device, DeviceError, Element, Tensor, io};
+use tpu_kernel::{F4E2M1, F8E4M3, F8E5M2};
 
 fn device() -> Device {
     Device::new("v5e").unwrap()
@@ -15,7 +16,9 @@ fn samples(device: &Device) -> Vec<(&'static str, Tensor)> {
         ("floats", Tensor::from_slice(device, &[1.5f32, f32::NAN, -0.0, f32::MIN_POSITIVE / 2.0], &[2, 2]).unwrap()),
         ("halves", Tensor::from_slice(device, &[bf16::from_f32(0.1), bf16::NEG_INFINITY], &[1, 2, 1]).unwrap()),
         ("ints", Tensor::from_slice(device, &[i32::MIN, -1, i32::MAX], &[1, 1, 3, 1]).unwrap()),
+        ("eighths", Tensor::from_slice(device, &[-1i8, 127, -128], &[3]).unwrap()),
         ("none", Tensor::zeros(device, DType::F32, &[0, 7]).unwrap()),
+        ("quarters", Tensor::from_slice(device, &[1.5f32, -6.0, 0.5, -0.0].map(F4E2M1::from_f32), &[2, 2]).unwrap()),
         ("scalar", Tensor::from_slice(device, &[7], &[]).unwrap()),
     ]
 }
@@ -64,7 +67,8 @@ fn bytes_and_files_round_trip() {
     }
     let some = device.load_safetensors_named(&path.0, &["ints", "flags", "ints"]).unwrap();
     assert_eq!(some.keys().collect::<Vec<_>>(), ["flags", "ints"]);
-    assert_same(&some["ints"], &tensors[3].1);
+    let ints = tensors.iter().find(|(name, _)| *name == "ints").unwrap();
+    assert_same(&some["ints"], &ints.1);
     assert!(device.read_safetensors(&io::write_safetensors([]).unwrap()).unwrap().is_empty());
 }
 
@@ -94,7 +98,7 @@ fn names_that_a_file_cannot_have() {
 #[test]
 fn other_element_types_are_refused_by_name() {
     let device = device();
-    for (name, bytes) in [("F64", 8), ("I64", 8), ("U8", 1), ("F16", 2), ("F8_E4M3", 1)] {
+    for (name, bytes) in [("F64", 8), ("I64", 8), ("U64", 8), ("C64", 8), ("F8_E4M3FNUZ", 1), ("F8_E5M2FNUZ", 1), ("F8_E8M0", 1)] {
         let header = format!(
             r#"{{"odd":{{"dtype":"{name}","shape":[1],"data_offsets":[0,{bytes}]}},"x":{{"dtype":"I32","shape":[1],"data_offsets":[{bytes},{}]}}}}"#,
             bytes + 4
@@ -104,6 +108,68 @@ fn other_element_types_are_refused_by_name() {
         assert_eq!(error, DeviceError::UnsupportedElements { tensor: "odd".into(), dtype: name.into() });
         let loaded = device.read_safetensors_named(&file, &["x"]).unwrap();
         assert_eq!(loaded["x"].to_vec::<i32>().unwrap(), [9], "unaligned in the file");
+    }
+}
+
+/// Bits that memory may hold, written and read back; how the file names the type, and how many bytes it takes for them.
+fn kept<T: Element>(elements: &[T], name: &str, bytes: usize) {
+    let device = device();
+    let tensor = Tensor::from_slice(&device, elements, &[2, elements.len() / 2]).unwrap();
+    let file = io::write_safetensors([("x", &tensor)]).unwrap();
+    let header = String::from_utf8_lossy(&file[8..]).to_string();
+    assert!(header.contains(&format!(r#""dtype":"{name}""#)), "{header}");
+    assert!(header.contains(&format!(r#""data_offsets":[0,{bytes}]"#)), "{header}");
+    assert_same(&device.read_safetensors(&file).unwrap()["x"], &tensor);
+}
+
+#[test]
+fn every_element_type_of_the_format_round_trips() {
+    let all: Vec<u8> = (0..=255).collect();
+    let words: Vec<u16> = (0..=65535).collect();
+    kept(&all, "U8", 256);
+    kept(&all.iter().map(|&b| b as i8).collect::<Vec<_>>(), "I8", 256);
+    kept(&all.iter().map(|&b| F8E4M3::from_bits(b)).collect::<Vec<_>>(), "F8_E4M3", 256);
+    kept(&all.iter().map(|&b| F8E5M2::from_bits(b)).collect::<Vec<_>>(), "F8_E5M2", 256);
+    kept(&all.iter().map(|&b| F4E2M1::from_bits(b)).collect::<Vec<_>>(), "F4", 128);
+    kept(&words, "U16", 131072);
+    kept(&words.iter().map(|&b| b as i16).collect::<Vec<_>>(), "I16", 131072);
+    kept(&words.iter().map(|&b| f16::from_bits(b)).collect::<Vec<_>>(), "F16", 131072);
+    kept(&words.iter().map(|&b| bf16::from_bits(b)).collect::<Vec<_>>(), "BF16", 131072);
+    kept(&[0u32, 1 << 31, u32::MAX, 7], "U32", 16);
+    kept(&[i32::MIN, i32::MAX], "I32", 8);
+    kept(&[f32::NAN, -0.0], "F32", 8);
+    kept(&[true, false], "BOOL", 2);
+}
+
+#[test]
+fn four_bits_lie_packed_low_bits_first() {
+    let device = device();
+    let file = file(r#"{"x":{"dtype":"F4","shape":[2,2],"data_offsets":[0,2]}}"#, &[0x72, 0x8f]);
+    let x = &device.read_safetensors(&file).unwrap()["x"];
+    assert_eq!(x.bytes(), [2, 7, 15, 8]);
+    assert_eq!(x.to_vec::<F4E2M1>().unwrap().iter().map(|v| v.to_f32()).collect::<Vec<_>>(), [1.0, 6.0, -6.0, -0.0]);
+
+    assert!(io::write_safetensors([("x", x)]).unwrap().ends_with(&[0x72, 0x8f]));
+    let odd = Tensor::zeros(&device, DType::F4E2M1Fn, &[3]).unwrap();
+    let error = io::write_safetensors([("x", &odd)]).unwrap_err();
+    assert_eq!(error.code(), "D021");
+    assert!(error.to_string().contains("it has 3"), "{error}");
+}
+
+#[test]
+fn types_that_the_format_lacks_are_not_saved() {
+    let device = device();
+    for (dtype, wider) in [(DType::F8E4M3B11Fnuz, "bf16"), (DType::I4, "i8"), (DType::I2, "i8"), (DType::U4, "i8")] {
+        let tensor = Tensor::zeros(&device, dtype, &[2]).unwrap();
+        let error = io::write_safetensors([("odd", &tensor)]).unwrap_err();
+        assert_eq!(error.code(), "D021");
+        let want = format!(
+            "tensor `odd` cannot be saved: safetensors has no type for {dtype}; save it as {wider}, which holds its values"
+        );
+        assert_eq!(error.to_string(), want);
+        let path = Temporary::new("unsavable");
+        assert_eq!(io::save_safetensors(&path.0, [("odd", &tensor)]).unwrap_err().code(), "D021");
+        assert!(!path.0.exists(), "nothing is written");
     }
 }
 

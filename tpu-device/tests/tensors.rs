@@ -1,7 +1,8 @@
 //! Tensors and their memory: round trips, limits, counters.
 
-use half::bf16;
+use half::{bf16, f16};
 use tpu_device::{Chip, DType, Device, DeviceError, Element, LiveTensor, Tensor};
+use tpu_kernel::{F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4};
 
 fn device() -> Device {
     Device::new("v5e").unwrap()
@@ -16,7 +17,8 @@ fn round_trip<T: Element + PartialEq + std::fmt::Debug>(elements: &[T]) {
         assert_eq!(tensor.to_vec::<T>().unwrap(), elements);
         assert_eq!(tensor.bytes().len(), n * T::DTYPE.bytes());
         assert!(n == 0 || (tensor.bytes().as_ptr() as usize).is_multiple_of(64));
-        assert_eq!(device.stats().live_bytes, tensor.bytes().len() as u64);
+        // The chip packs what is narrower than a byte.
+        assert_eq!(device.stats().live_bytes, (n as u64 * u64::from(T::DTYPE.bits())).div_ceil(8), "{n} of {}", T::DTYPE);
     }
     assert_eq!(device.stats().live_bytes, 0);
 }
@@ -28,6 +30,19 @@ fn slices_round_trip() {
         round_trip(&(0..n).map(|i| bf16::from_f32(i as f32)).collect::<Vec<_>>());
         round_trip(&(0..n).map(|i| i * 1_000_003).collect::<Vec<i32>>());
         round_trip(&(0..n).map(|i| i % 3 == 1).collect::<Vec<_>>());
+        round_trip(&(0..n).map(|i| f16::from_f32(i as f32)).collect::<Vec<_>>());
+        round_trip(&(0..n).map(|i| F8E4M3::from_f32(i as f32)).filter(|x| x == x).collect::<Vec<_>>());
+        round_trip(&(0..n).map(|i| F8E5M2::from_f32(i as f32)).collect::<Vec<_>>());
+        round_trip(&(0..n).map(|i| F8E4M3B11::from_f32(i as f32)).filter(|x| x == x).collect::<Vec<_>>());
+        round_trip(&(0..n).map(|i| F4E2M1::from_f32(i as f32 * 0.5 - 3.0)).collect::<Vec<_>>());
+        round_trip(&(0..n).map(|i| i as i16).collect::<Vec<_>>());
+        round_trip(&(0..n).map(|i| i as i8).collect::<Vec<_>>());
+        round_trip(&(0..n).map(|i| I4::wrapping(i as i8)).collect::<Vec<_>>());
+        round_trip(&(0..n).map(|i| I2::wrapping(i as i8)).collect::<Vec<_>>());
+        round_trip(&(0..n).map(|i| (i as u32).wrapping_mul(0x9e37_79b9)).collect::<Vec<_>>());
+        round_trip(&(0..n).map(|i| (i * 99) as u16).collect::<Vec<_>>());
+        round_trip(&(0..n).map(|i| i as u8).collect::<Vec<_>>());
+        round_trip(&(0..n).map(|i| U4::wrapping(i as u8)).collect::<Vec<_>>());
     }
 }
 
@@ -36,6 +51,31 @@ fn bits_survive() {
     let bits = [0x7fc0_0001u32, 0xff80_0000, 0x8000_0000, 1, 0x7f80_0001];
     let tensor = Tensor::from_slice(&device(), &bits.map(f32::from_bits), &[5]).unwrap();
     assert_eq!(tensor.to_vec::<f32>().unwrap().iter().map(|v| v.to_bits()).collect::<Vec<_>>(), bits);
+}
+
+/// Every pattern of a type of a byte, NaNs and zeros among them, and how it lies in memory.
+#[test]
+fn every_pattern_survives() {
+    let device = device();
+    macro_rules! floats {
+        ($($ty:ty),+) => { $(
+            let patterns: Vec<u8> = (0..=<$ty as tpu_kernel::lang::Element>::DTYPE.mask() as u8).collect();
+            let elements: Vec<$ty> = patterns.iter().map(|&b| <$ty>::from_bits(b)).collect();
+            let tensor = Tensor::from_slice(&device, &elements, &[patterns.len()]).unwrap();
+            assert_eq!(tensor.bytes(), patterns, "zero-extended");
+            assert_eq!(tensor.to_vec::<$ty>().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<_>>(), patterns);
+        )+ };
+    }
+    floats!(F8E4M3, F8E5M2, F8E4M3B11, F4E2M1);
+    let fours: Vec<I4> = (-8..8).filter_map(I4::new).collect();
+    let tensor = Tensor::from_slice(&device, &fours, &[4, 4]).unwrap();
+    assert_eq!(tensor.bytes(), (-8..8i8).map(|i| i as u8).collect::<Vec<_>>(), "sign-extended");
+    assert_eq!(tensor.to_vec::<I4>().unwrap(), fours);
+    let twos: Vec<I2> = (-2..2).filter_map(I2::new).collect();
+    assert_eq!(Tensor::from_slice(&device, &twos, &[4]).unwrap().bytes(), [0xfe, 0xff, 0, 1]);
+    let unsigned: Vec<U4> = (0..16).filter_map(U4::new).collect();
+    assert_eq!(Tensor::from_slice(&device, &unsigned, &[16]).unwrap().bytes(), (0..16).collect::<Vec<u8>>());
+    assert_eq!(Tensor::full(&device, I4::MIN, &[2]).unwrap().bytes(), [0xf8; 2]);
 }
 
 #[test]

@@ -93,61 +93,30 @@ pub(crate) const fn assigns(op: &BinOp) -> bool {
     )
 }
 
+/// Whether an operator divides by its right operand.
+pub(crate) const fn divides(op: &BinOp) -> bool {
+    matches!(op, BinOp::Div(_) | BinOp::Rem(_) | BinOp::DivAssign(_) | BinOp::RemAssign(_))
+}
+
 /// Methods that change nothing: those of tiles, scalars and memory, and the common ones of collections and numbers.
-/// Any other method of a `mut` variable may change it: `fill` is not here, since a slice has one too.
-const READING: [&str; 51] = [
-    "abs",
-    "broadcast",
-    "cast",
-    "clone",
-    "cloned",
-    "contains",
-    "copied",
-    "eq",
-    "exp",
-    "first",
-    "ge",
-    "get",
-    "gt",
-    "in_bounds",
-    "into_iter",
-    "is_empty",
-    "is_none",
-    "is_some",
-    "iter",
-    "last",
-    "le",
-    "len",
-    "like",
-    "load",
-    "load_at",
-    "load_or",
-    "lt",
-    "map",
-    "max",
-    "maximum",
-    "min",
-    "minimum",
-    "ne",
-    "pow",
-    "reshape",
-    "rsqrt",
-    "sqrt",
-    "store",
-    "store_at",
-    "sum",
-    "t",
-    "tanh",
-    "to_string",
-    "to_vec",
-    "transpose",
-    "unwrap",
-    "unwrap_or",
-    "zip",
-    "enumerate",
-    "chunks",
-    "windows",
-];
+/// Any other method of a `mut` variable may change it: `fill` is not here, since a slice has one too, nor is what
+/// draws random numbers.
+const READING: &str = "
+    abs acos acosh argmax argmin argsort argsort_descending asin asinh at atan atan2 atanh bitcast bitcast_rows broadcast
+    cast cbrt ceil chunks clamp clone cloned clz concat contains copied copysign cos cosh cummax cummax_reverse cummin
+    cummin_reverse cumprod cumprod_reverse cumsum cumsum_reverse elu enumerate eq erf erf_inv erfc exp exp2 expand expm1
+    first floor floor_div floor_mod fold_axes fold_in ge gelu gelu_tanh get gt hard_sigmoid hard_swish hypot in_bounds
+    into_iter is_empty is_finite is_inf is_nan is_none is_some iter last le leaky_relu len like load load_at load_or log
+    log1p log2 log_sigmoid log_softmax logsumexp lt map max maximum mean min minimum mish ne next_after one_hot pad
+    popcount pow powi prod recip recip_approx relu relu6 repeat reshape roll roll_strided round round_even rsqrt same_as
+    scalar selu shr_logical sigmoid sign silu sin sinh slice slice_strided softmax softplus sorted sorted_descending
+    sorted_descending_with sorted_with split sqrt square squeeze std_dev stochastic_round store store_at sum t
+    take_along_axis tan tanh tile to_string to_vec top_k transpose trunc unfold_axis unpack unwrap unwrap_or variance
+    windows words zip
+";
+
+/// Of tiles these take axes, of iterators a function, and then they change the iterator.
+const READING_AXES: [&str; 2] = ["all", "any"];
 
 /// Methods that change what they are called on. On a variable that is not `mut` they change something behind it,
 /// a cell or what a reference points to, where nothing is carried.
@@ -173,6 +142,20 @@ const HIDING: [&str; 19] = [
     "update",
 ];
 
+/// Whether a call changes nothing of what it is called on.
+fn reads(call: &syn::ExprMethodCall) -> bool {
+    // The name of an axis is that of a type.
+    fn axis(argument: &Expr) -> bool {
+        match argument {
+            Expr::Path(path) => path.path.segments.first().is_some_and(|s| s.ident.to_string().starts_with(char::is_uppercase)),
+            Expr::Tuple(tuple) => tuple.elems.iter().all(axis),
+            _ => false,
+        }
+    }
+    READING.split_whitespace().any(|method| call.method == method)
+        || READING_AXES.iter().any(|method| call.method == method) && call.args.iter().all(axis)
+}
+
 impl Assigned {
     /// Whether the call changes something behind a variable that is not `mut`.
     pub(crate) fn hides(&self) -> bool {
@@ -181,7 +164,7 @@ impl Assigned {
 }
 
 /// Macros whose arguments are plain expressions. Others could assign what they capture.
-pub(crate) const MACROS: [&str; 10] = [
+pub(crate) const MACROS: [&str; 12] = [
     "assert",
     "assert_eq",
     "assert_ne",
@@ -192,6 +175,8 @@ pub(crate) const MACROS: [&str; 10] = [
     "unreachable",
     "format",
     "vec",
+    "debug_print",
+    "debug_check",
 ];
 
 /// The arguments of a macro that the language knows; `None` for others.
@@ -292,7 +277,7 @@ impl<'e> Visit<'e> for Finder {
     }
 
     fn visit_expr_method_call(&mut self, call: &'e syn::ExprMethodCall) {
-        if !READING.iter().any(|method| call.method == method) {
+        if !reads(call) {
             self.change(&call.receiver, Some(&call.method));
         }
         visit::visit_expr_method_call(self, call);

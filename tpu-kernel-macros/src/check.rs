@@ -11,6 +11,27 @@ use syn::{Expr, GenericArgument, ItemFn, PathArguments, ReturnType, Type};
 /// The highest rank of an array.
 const MAX_RANK: usize = 4;
 
+/// The element types, by the names that the prelude gives them.
+const ELEMENTS: [&str; 17] = [
+    "f32",
+    "bf16",
+    "f16",
+    "F8E4M3",
+    "F8E5M2",
+    "F8E4M3B11",
+    "F4E2M1",
+    "i32",
+    "i16",
+    "i8",
+    "I4",
+    "I2",
+    "u32",
+    "u16",
+    "u8",
+    "U4",
+    "bool",
+];
+
 /// Methods that every launch has.
 const METHODS: [&str; 17] = [
     "launch",
@@ -92,6 +113,7 @@ fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
         errors.over(shape, format!("a shape is a tuple, also of one dimension: `({},)`", shape.to_token_stream()));
         return;
     }
+    dimensions(param, errors);
     let Some(window) = param.window() else { return };
     for expr in &window.array {
         crate::size::check(expr, errors);
@@ -102,11 +124,11 @@ fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
             window.array.len(),
             window.at.len()
         );
-        errors.at(window.span, message);
+        errors.over(&window.tokens, message);
         return;
     }
     if window.array.is_empty() || window.array.len() > MAX_RANK {
-        errors.at(window.span, format!("an array has 1 to {MAX_RANK} dimensions, this one {}", window.array.len()));
+        errors.over(&window.tokens, format!("an array has 1 to {MAX_RANK} dimensions, this one {}", window.array.len()));
         return;
     }
     let kept = window.at.iter().filter(|(squeezed, _)| !squeezed).count();
@@ -122,6 +144,20 @@ fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
     for (_, index) in &window.at {
         let mut memory = Memory { kernel, errors };
         memory.visit_expr(index);
+    }
+}
+
+/// The dimensions in an operand's type: as many as there may be, and none that is an element type. Those of a
+/// window are counted against its array.
+fn dimensions(param: &Param, errors: &mut Errors) {
+    let Some(Type::Tuple(shape)) = written_shape(&param.ty) else { return };
+    if param.window().is_none() && (shape.elems.is_empty() || shape.elems.len() > MAX_RANK) {
+        errors.over(shape, format!("a shape has 1 to {MAX_RANK} dimensions, this one {}", shape.elems.len()));
+    }
+    for dim in &shape.elems {
+        if name_is_any(dim, &ELEMENTS) {
+            errors.over(dim, "a dimension is a block size `BM`, a number `D<128>` or `One`; the element type comes first");
+        }
     }
 }
 
@@ -147,6 +183,10 @@ fn name_is(ty: &Type, names: &[Ident]) -> bool {
     element_name(ty).is_some_and(|name| names.contains(name))
 }
 
+fn name_is_any(ty: &Type, names: &[&str]) -> bool {
+    element_name(ty).is_some_and(|name| names.iter().any(|n| name == n))
+}
+
 /// The element type of an operand as an identifier, where it is a plain one.
 pub(crate) fn element_name(ty: &Type) -> Option<&Ident> {
     match ty {
@@ -158,13 +198,13 @@ pub(crate) fn element_name(ty: &Type) -> Option<&Ident> {
 fn element(kernel: &Kernel, ty: &Type, errors: &mut Errors) {
     let name = element_name(ty);
     let param = name.is_some_and(|n| kernel.elements.iter().any(|(e, _)| e == n));
-    let fixed = name.is_some_and(|n| ["f32", "bf16", "i32", "bool"].iter().any(|e| n == e));
+    let fixed = name_is_any(ty, &ELEMENTS);
     if name.is_some_and(|n| kernel.unclear.contains(n)) {
         // The parameter is reported.
     } else if name.is_some_and(|n| kernel.blocks.contains(n)) {
         errors.over(ty, "this is a block size; the element type comes first: `In<f32, (BM, BN)>`");
     } else if !param && !fixed {
-        errors.over(ty, "an element type is `f32`, `bf16`, `i32`, `bool` or a type parameter `T: Float`");
+        errors.over(ty, "an element type is a float (`f32`, `bf16`, `f16`, `F8E4M3`…), an integer (`i32` to `I2`, `u32` to `U4`), `bool` or a type parameter `T: Float`");
     }
 }
 

@@ -198,7 +198,7 @@ fn launch(model: &Kernel) -> TokenStream {
         let name = &p.name;
         let ty = match &p.role {
             Role::Scalar => match element_name(&p.element).filter(|e| !model.elements.iter().any(|(t, _)| t == *e)) {
-                Some(element) if element == "bf16" => quote!(::tpu_kernel::bf16),
+                Some(element) if element == "bf16" || element == "f16" => quote!(::tpu_kernel::#element),
                 Some(element) => element.to_token_stream(),
                 None => quote!(impl ::std::convert::Into<::tpu_kernel::ir::Literal>),
             },
@@ -392,7 +392,7 @@ fn window(model: &Kernel, param: &Param, window: &Window, declare: &Ident) -> To
     let text = param.name.to_string();
     let array = window.array.iter().map(|e| size::expand(e, &model.blocks));
     let squeezed = window.at.iter().map(|(squeezed, _)| squeezed);
-    let indices = window.at.iter().map(|(_, e)| quote_spanned!(e.span()=> ::tpu_kernel::lang::block_index(#e)));
+    let indices = window.at.iter().map(|(_, e)| quote_spanned!(e.span()=> ::tpu_kernel::lang::IntoScalar::<i32>::into_scalar(#e)));
     let args: Vec<Ident> = model.grid.iter().map(|g| g.name.clone()).collect();
     let axes = 0..args.len();
     let sizes = model.sizes().into_iter().filter(|s| window.at.iter().any(|(_, e)| mentions(e, s)));

@@ -11,6 +11,7 @@ mod control;
 mod errors;
 mod expand;
 mod lower;
+mod message;
 mod model;
 mod parse;
 mod size;

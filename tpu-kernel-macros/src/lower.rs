@@ -42,10 +42,26 @@ fn own(name: &str, span: Span) -> Ident {
     Ident::new(name, Span::mixed_site().located_at(span))
 }
 
+/// When the control flow of this token is decided, at the token's place.
+fn kind(token: &Ident) -> TokenStream {
+    quote_spanned!(token.span()=> #token.when())
+}
+
 /// A condition, checked at its own place.
 fn condition(expr: &Expr) -> TokenStream {
     let checked = tight(expr);
-    quote_spanned!(expr.span()=> ::tpu_kernel::lang::condition(#checked))
+    quote_spanned!(expr.span()=> ::tpu_kernel::lang::Condition::decision(#checked))
+}
+
+/// Whether an expression is the integer literal 0.
+pub(crate) fn is_zero(expr: &Expr) -> bool {
+    match expr {
+        Expr::Lit(lit) => matches!(&lit.lit, syn::Lit::Int(int) if int.base10_digits() == "0" && !int.suffix().starts_with('f')),
+        Expr::Paren(inner) => is_zero(&inner.expr),
+        Expr::Group(inner) => is_zero(&inner.expr),
+        Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_)) => is_zero(&unary.expr),
+        _ => false,
+    }
 }
 
 /// A Rust expression in parentheses that no lint takes for the user's.
@@ -91,20 +107,24 @@ impl Lower<'_> {
     /// `&mut [carried(when, &mut a), carried(when, &mut *r)]` of the assigned variables that are declared around
     /// the region. Of one that is not `mut`, a part can be assigned where it is a reference: what it points to is
     /// carried. Whole, rustc refuses it, which is enough.
-    fn carries(&mut self, when: &TokenStream, exprs: &[&Expr], blocks: &[&Block]) -> TokenStream {
+    fn carries(&mut self, when: &dyn Fn(Span) -> TokenStream, exprs: &[&Expr], blocks: &[&Block]) -> TokenStream {
         let mut places = vec![];
+        let carried = |name: &Ident, place: TokenStream| {
+            let when = when(name.span());
+            quote_spanned!(name.span()=> ::tpu_kernel::lang::Carry::carried(#when, &mut #place))
+        };
         for assigned in carry::assigned(exprs, blocks) {
             let Assigned { name, part, called } = &assigned;
             let Some(mutable) = self.scopes.iter().rev().find_map(|scope| scope.get(&name.to_string())) else { continue };
             if *mutable {
-                places.push(quote_spanned!(name.span()=> ::tpu_kernel::lang::carried(#when, &mut #name)));
+                places.push(carried(name, name.to_token_stream()));
             } else if assigned.hides() {
                 let message = format!(
                     "`{name}` may change here without an assignment that the kernel sees: use a `mut` variable and assign it"
                 );
                 self.errors.at(name.span(), message);
             } else if *part && called.is_none() {
-                places.push(quote_spanned!(name.span()=> ::tpu_kernel::lang::carried(#when, &mut *#name)));
+                places.push(carried(name, quote_spanned!(name.span()=> *#name)));
             }
         }
         quote!(&mut [#(#places),*])
@@ -114,7 +134,7 @@ impl Lower<'_> {
         let span = branch.if_token.span;
         let (token, first, second, value) = (own("branch", span), own("then", span), own("otherwise", span), own("value", span));
         let otherwise = branch.else_branch.as_ref().map(|(_, e)| (**e).clone());
-        let when = quote!(#token.when());
+        let when = |span| kind(&own("branch", span));
         let carried = match &otherwise {
             Some(e) => self.carries(&when, &[e], &[&branch.then_branch]),
             None => self.carries(&when, &[], &[&branch.then_branch]),
@@ -132,7 +152,8 @@ impl Lower<'_> {
         // Both arms' values have one type: what is wrong with it is said once, at the first.
         let at = Span::mixed_site().located_at(then.span());
         let arm = Ident::new("value", at);
-        let yielded = quote_spanned!(at=> ::tpu_kernel::lang::carried(#when, &mut #arm));
+        let when = when(at);
+        let yielded = quote_spanned!(at=> ::tpu_kernel::lang::Carry::carried(#when, &mut #arm));
         quote_spanned! {span=> {
             let mut #token = ::tpu_kernel::lang::expanded::If::begin(#condition);
             #token.carry(#carried);
@@ -165,7 +186,7 @@ impl Lower<'_> {
         }
         let span = looped.while_token.span;
         let (token, test) = (own("looped", span), own("test", span));
-        let carried = self.carries(&quote!(#token.when()), &[&looped.cond], &[&looped.body]);
+        let carried = self.carries(&|span| kind(&own("looped", span)), &[&looped.cond], &[&looped.body]);
         self.visit_expr_mut(&mut looped.cond);
         self.looped(Loop::Plain, looped.label.as_ref(), |inner| inner.visit_block_mut(&mut looped.body));
         let (condition, body, label) = (condition(&looped.cond), &looped.body, &looped.label);
@@ -193,7 +214,7 @@ impl Lower<'_> {
             self.errors.over(&looped.pat, "the index of a loop is one name");
         }
         early_exit(&mut looped.body.stmts, &|e| matches!(e, Expr::Continue(c) if c.label.is_none()));
-        let when = quote!(::tpu_kernel::lang::expanded::DYNAMIC);
+        let when = |span| quote_spanned!(span=> ::tpu_kernel::lang::Dynamic);
         let carried = self.carries(&when, &[], &[&looped.body]);
         for bound in [Some(&mut from), Some(&mut to), by.as_mut()].into_iter().flatten() {
             self.visit_expr_mut(bound);
@@ -204,9 +225,12 @@ impl Lower<'_> {
         });
         let bound = |e: &Expr| {
             let e = tight(e);
-            quote_spanned!(e.span()=> ::tpu_kernel::lang::loop_bound(#e))
+            quote_spanned!(e.span()=> ::tpu_kernel::lang::IntoScalar::<i32>::into_scalar(#e))
         };
-        let by = by.as_ref().map_or_else(|| quote_spanned!(looped.for_token.span=> ::tpu_kernel::lang::loop_bound(1i32)), bound);
+        let by = by.as_ref().map_or_else(
+            || quote_spanned!(looped.for_token.span=> ::tpu_kernel::lang::IntoScalar::<i32>::into_scalar(1i32)),
+            bound,
+        );
         let (from, to) = (bound(&from), bound(&to));
         let (span, pat, body) = (looped.for_token.span, &looped.pat, &looped.body);
         let token = own("looped", span);
@@ -251,7 +275,7 @@ impl Lower<'_> {
                 // Both sides are checked at the operator: two masks joined are one mistake.
                 let at = Span::mixed_site().located_at(span);
                 let side = Ident::new("side", at);
-                let side = |e: &Expr| quote_spanned!(at=> { let #side = #e; ::tpu_kernel::lang::condition(#side) });
+                let side = |e: &Expr| quote_spanned!(at=> { let #side = #e; ::tpu_kernel::lang::Condition::decision(#side) });
                 let (left, right) = (side(&binary.left), side(&binary.right));
                 quote_spanned!(span=> ::tpu_kernel::lang::expanded::#variant(#left, || #right))
             }
@@ -308,6 +332,9 @@ impl Lower<'_> {
                 };
                 self.errors.over(e.return_token, message);
             }
+            Expr::Binary(e) if carry::divides(&e.op) && is_zero(&e.right) => {
+                self.errors.over(e, "an integer is divided by zero here");
+            }
             Expr::Async(e) => {
                 self.errors.over(e.async_token, "a kernel has no `async`: it is staged once and then runs on the device")
             }
@@ -334,6 +361,7 @@ impl Lower<'_> {
     fn lower_macro(&mut self, call: &mut syn::Macro) {
         match carry::macro_arguments(call) {
             Some(mut arguments) => {
+                crate::message::check(call, &arguments, self.errors);
                 for argument in &mut arguments {
                     if !matches!(argument, Expr::Lit(_)) {
                         self.visit_expr_mut(argument);

@@ -1,6 +1,6 @@
 //! The macro's own model of a kernel.
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 use syn::{Attribute, Block, Expr, Ident, Type, Visibility};
 
 /// A kernel.
@@ -47,7 +47,8 @@ pub(crate) enum Role {
 
 /// `#[block([m, k] at (i, squeeze h))]`.
 pub(crate) struct Window {
-    pub(crate) span: Span,
+    /// What is in the attribute's parentheses, for errors about all of it.
+    pub(crate) tokens: TokenStream,
     pub(crate) array: Vec<Expr>,
     /// A block index for each dimension, and whether the dimension is squeezed.
     pub(crate) at: Vec<(bool, Expr)>,

@@ -3,13 +3,20 @@
 use crate::errors::Errors;
 use crate::model::{GridDim, Kernel, Param, Role, Window};
 use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, FnArg, GenericArgument, GenericParam, Ident, ItemFn, Pat, PathArguments, Token, Type, TypeParamBound};
 
-/// The classes of element types, as bounds; each but the last implies those before it.
-pub(crate) const CLASSES: [&str; 4] = ["Element", "Number", "Float", "Bits"];
+/// The classes of element types, as bounds, and those that each implies.
+const CLASSES: [(&str, &[&str]); 5] = [
+    ("Element", &[]),
+    ("Number", &["Element"]),
+    ("Float", &["Element", "Number"]),
+    ("Bits", &["Element"]),
+    ("Int", &["Element", "Number", "Bits"]),
+];
 
 /// The function and its attribute as a model; what cannot be understood is reported and left out.
 pub(crate) fn kernel(attribute: TokenStream, item: ItemFn, errors: &mut Errors) -> Kernel {
@@ -42,7 +49,8 @@ pub(crate) fn kernel(attribute: TokenStream, item: ItemFn, errors: &mut Errors) 
 /// `grid(i: m / BM, …), semantics(parallel, …)`.
 struct Arguments {
     grid: Vec<(Ident, Expr)>,
-    semantics: Option<(Span, Vec<Ident>)>,
+    /// The words, and their tokens for errors about all of them.
+    semantics: Option<(TokenStream, Vec<Ident>)>,
 }
 
 impl Parse for Arguments {
@@ -57,14 +65,15 @@ impl Parse for Arguments {
             let inner;
             match key.to_string().as_str() {
                 "grid" => {
-                    inner = list(input, "the grid's dimensions, as in `grid(i: m / BM, j: n / BN)`")?;
+                    inner = list(input, &key, "the grid's dimensions, as in `grid(i: m / BM, j: n / BN)`")?;
                     let dims = inner.call(Punctuated::<GridItem, Token![,]>::parse_terminated)?;
                     arguments.grid = dims.into_iter().map(|g| (g.name, g.extent)).collect();
                 }
                 "semantics" => {
-                    inner = list(input, "a word for each dimension, as in `semantics(parallel, arbitrary)`")?;
+                    inner = list(input, &key, "a word for each dimension, as in `semantics(parallel, arbitrary)`")?;
                     let words = inner.call(Punctuated::<Ident, Token![,]>::parse_terminated)?;
-                    arguments.semantics = Some((key.span(), words.into_iter().collect()));
+                    let tokens = if words.is_empty() { key.to_token_stream() } else { words.to_token_stream() };
+                    arguments.semantics = Some((tokens, words.into_iter().collect()));
                 }
                 _ => {
                     let message = "unknown argument: a kernel takes `grid(i: m / BM, …)` and `semantics(parallel, …)`";
@@ -82,10 +91,11 @@ impl Parse for Arguments {
     }
 }
 
-/// What is in the parentheses after a word.
-fn list<'s>(input: ParseStream<'s>, want: &str) -> syn::Result<syn::parse::ParseBuffer<'s>> {
+/// What is in the parentheses after the word `key`.
+fn list<'s>(input: ParseStream<'s>, key: &Ident, want: &str) -> syn::Result<syn::parse::ParseBuffer<'s>> {
     if !input.peek(syn::token::Paren) {
-        return Err(syn::Error::new(input.span(), format!("expected {want}")));
+        let span = if input.is_empty() { key.span() } else { input.span() };
+        return Err(syn::Error::new(span, format!("expected {want}")));
     }
     let inner;
     syn::parenthesized!(inner in input);
@@ -99,21 +109,24 @@ struct GridItem {
 
 impl Parse for GridItem {
     fn parse(input: ParseStream<'_>) -> syn::Result<GridItem> {
-        let name: Ident = input.parse()?;
-        if !input.peek(Token![:]) {
-            return Err(syn::Error::new(name.span(), "a grid dimension has a name and an extent: `i: m / BM`"));
+        if !(input.peek(Ident) && input.peek2(Token![:]) && !input.peek2(Token![::])) {
+            let whole: Expr = input.parse()?;
+            return Err(syn::Error::new_spanned(whole, "a grid dimension has a name and an extent: `i: m / BM`"));
         }
+        let name: Ident = input.parse()?;
         input.parse::<Token![:]>()?;
         Ok(GridItem { name, extent: input.parse()? })
     }
 }
 
-fn dimensions(grid: Vec<(Ident, Expr)>, semantics: Option<(Span, Vec<Ident>)>, errors: &mut Errors) -> Vec<GridDim> {
+fn dimensions(grid: Vec<(Ident, Expr)>, semantics: Option<(TokenStream, Vec<Ident>)>, errors: &mut Errors) -> Vec<GridDim> {
     let mut words = vec![];
-    if let Some((span, list)) = semantics {
+    if let Some((tokens, list)) = semantics {
         if list.len() != grid.len() {
-            errors
-                .at(span, format!("the grid has {} dimension(s), `semantics` names {}: one word for each", grid.len(), list.len()));
+            errors.over(
+                tokens,
+                format!("the grid has {} dimension(s), `semantics` names {}: one word for each", grid.len(), list.len()),
+            );
         }
         for word in list {
             match word.to_string().as_str() {
@@ -135,8 +148,7 @@ struct TypeParams {
 }
 
 fn type_params(item: &ItemFn, errors: &mut Errors) -> TypeParams {
-    const WANT: &str =
-        "a kernel's type parameter is a block size, `BM: Dim`, or an element type, `T: Float` (or `Number`, `Element`, `Bits`)";
+    const WANT: &str = "a kernel's type parameter is a block size, `BM: Dim`, or an element type, `T: Float` (or `Int`, `Number`, `Bits`, `Element`)";
     let mut found = TypeParams::default();
     if let Some(clause) = &item.sig.generics.where_clause {
         errors.over(clause, "write each bound in the parameter list: `fn k<T: Float, BM: Dim>`");
@@ -180,12 +192,11 @@ fn type_params(item: &ItemFn, errors: &mut Errors) -> TypeParams {
 
 /// The class of elements that implies all of these bounds.
 fn strongest<'b>(bounds: &[&'b Ident]) -> Option<&'b Ident> {
-    let rank = |bound: &Ident| CLASSES.iter().position(|class| bound == class);
-    let ranks = bounds.iter().map(|bound| rank(bound)).collect::<Option<Vec<usize>>>()?;
-    let highest = *ranks.iter().max()?;
-    // `Bits` stands beside `Number` and `Float`.
-    let apart = CLASSES[highest] == "Bits" && ranks.iter().any(|&r| r != highest && CLASSES[r] != "Element");
-    bounds.iter().find(|bound| rank(bound) == Some(highest)).copied().filter(|_| !apart)
+    let implies = |class: &Ident, bound: &Ident| {
+        let implied = CLASSES.iter().find(|(name, _)| class == name).map(|(_, implied)| *implied);
+        implied.is_some_and(|implied| class == bound || implied.iter().any(|name| bound == name))
+    };
+    bounds.iter().find(|class| bounds.iter().all(|bound| implies(class, bound))).copied()
 }
 
 fn param(input: &FnArg, errors: &mut Errors) -> Option<Param> {
@@ -203,7 +214,7 @@ fn param(input: &FnArg, errors: &mut Errors) -> Option<Param> {
         errors.over(&ty, message);
         return None;
     };
-    let role = role(&word, &ty, &input.attrs, pattern.ident.span(), errors)?;
+    let role = role(&word, &ty, &input.attrs, &pattern.ident, errors)?;
     Some(Param { name: pattern.ident.clone(), mutable: pattern.mutability, ty, element, role })
 }
 
@@ -219,13 +230,18 @@ fn handle(ty: &Type) -> Option<(Ident, Type)> {
     }
 }
 
-fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: Span, errors: &mut Errors) -> Option<Role> {
+fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: &Ident, errors: &mut Errors) -> Option<Role> {
+    // From the first to the last token of the operand, without its attributes.
+    let operand = quote::quote!(#name #ty);
     let mut window = None;
     let mut scratch = false;
     for attribute in attributes {
         if attribute.path().is_ident("block") {
             let parsed = match &attribute.meta {
-                syn::Meta::List(list) => list.parse_args_with(|input: ParseStream<'_>| block(input, attribute.path().span())),
+                syn::Meta::List(list) => {
+                    let window = |input: ParseStream<'_>| block(input, attribute.path().span(), list.tokens.clone());
+                    list.parse_args_with(window)
+                }
                 meta => Err(syn::Error::new(meta.span(), FORM)),
             };
             match parsed {
@@ -258,7 +274,7 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: Span, errors: &
             None
         }
         ("In" | "Out", None, false) => {
-            errors.at(name, "a window says which array it is on and which block it sees: `#[block([m, k] at (i, kk))]`");
+            errors.over(operand, "a window says which array it is on and which block it sees: `#[block([m, k] at (i, kk))]`");
             None
         }
         ("Vmem", Some(_), _) => {
@@ -266,11 +282,11 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: Span, errors: &
             None
         }
         ("Vmem", None, false) => {
-            errors.at(name, "scratch is marked `#[scratch]`");
+            errors.over(operand, "scratch is marked `#[scratch]`");
             None
         }
         _ => {
-            errors.at(name, "a scalar has no block: it is passed at the launch");
+            errors.over(operand, "a scalar has no block: it is passed at the launch");
             None
         }
     }
@@ -280,7 +296,7 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: Span, errors: &
 const FORM: &str = "expected the array's shape and the block's index: `#[block([m, k] at (i, kk))]`";
 
 /// `[m, k] at (squeeze i, kk)`.
-fn block(input: ParseStream<'_>, span: Span) -> syn::Result<Window> {
+fn block(input: ParseStream<'_>, span: Span, tokens: TokenStream) -> syn::Result<Window> {
     if !input.peek(syn::token::Bracket) {
         return Err(syn::Error::new(if input.is_empty() { span } else { input.span() }, FORM));
     }
@@ -297,7 +313,7 @@ fn block(input: ParseStream<'_>, span: Span) -> syn::Result<Window> {
     if !input.is_empty() {
         return Err(input.error("nothing may follow the block index"));
     }
-    Ok(Window { span, array, at: at.into_iter().map(|i| (i.squeezed, i.expr)).collect() })
+    Ok(Window { tokens, array, at: at.into_iter().map(|i| (i.squeezed, i.expr)).collect() })
 }
 
 struct Index {

@@ -1,7 +1,7 @@
 //! Everything that can go wrong with a kernel, by the time at which it shows.
 
 use crate::exec::RunError;
-use crate::ir::{Fault, Loc};
+use crate::ir::{DType, Fault, Kernel, Literal, Loc};
 use crate::launch::LaunchError;
 use crate::transform::TransformError;
 use std::any::Any;
@@ -67,6 +67,66 @@ pub enum BuildFault {
         /// Where.
         loc: Loc,
     },
+    /// B005: arithmetic on two constants that does not fit the element type.
+    #[error("this overflows {dtype}: {computed} is {exact}")]
+    Overflow {
+        /// The mnemonic of the operation.
+        op: &'static str,
+        /// What is computed, with the constants.
+        computed: String,
+        /// What it would be without a limit.
+        exact: i64,
+        /// The element type.
+        dtype: DType,
+        /// Where.
+        loc: Loc,
+    },
+    /// B006: an integer division or remainder by a constant zero.
+    #[error("this divides {dtype} elements by zero: the right side of `{}` is 0 in every element", sign(.op))]
+    DivisionByZero {
+        /// The mnemonic of the operation: `div`, `rem`, `floor_div` or `floor_mod`.
+        op: &'static str,
+        /// The element type.
+        dtype: DType,
+        /// Where.
+        loc: Loc,
+    },
+    /// B007: a Rust literal outside the range of the element type.
+    #[error("the literal {value} does not fit {dtype}: it would become {becomes}")]
+    Literal {
+        /// The literal.
+        value: String,
+        /// The element type.
+        dtype: DType,
+        /// What it is after rounding, or as its low bits.
+        becomes: Literal,
+        /// Where.
+        loc: Loc,
+    },
+    /// B008: a shift by a constant that is negative, or as many bits as the elements have, or more.
+    #[error("this shifts {dtype} elements by {amount}, and they have {} bits", .dtype.bits())]
+    Shift {
+        /// The mnemonic of the operation.
+        op: &'static str,
+        /// By how many bits.
+        amount: i64,
+        /// The element type.
+        dtype: DType,
+        /// Where.
+        loc: Loc,
+    },
+    /// B009: elements picked by a constant index that the axis does not have.
+    #[error("index {index} is outside axis {axis}, which has the indices -{extent} to {}", *.extent as i64 - 1)]
+    Index {
+        /// The index.
+        index: i64,
+        /// The axis of the tile.
+        axis: usize,
+        /// Elements that it has there.
+        extent: usize,
+        /// Where.
+        loc: Loc,
+    },
 }
 
 impl BuildFault {
@@ -77,14 +137,20 @@ impl BuildFault {
         BuildFault::Panic { message, loc }
     }
 
-    /// The stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => fault.rule.code(),
+    crate::codes! {
+        /// The stable code.
+        [const] {
             BuildFault::ForeignValue(_) => "B001",
             BuildFault::OutOfRegion(_) => "B002",
             BuildFault::BrokenRegion(_) => "B003",
             BuildFault::Panic { .. } => "B004",
+            BuildFault::Overflow { .. } => "B005",
+            BuildFault::DivisionByZero { .. } => "B006",
+            BuildFault::Literal { .. } => "B007",
+            BuildFault::Shift { .. } => "B008",
+            BuildFault::Index { .. } => "B009",
+        } else {
+            BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => fault.rule.code(),
         }
     }
 
@@ -93,21 +159,41 @@ impl BuildFault {
         match self {
             BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => &fault.loc,
             BuildFault::ForeignValue(loc) | BuildFault::OutOfRegion(loc) | BuildFault::BrokenRegion(loc) => loc,
-            BuildFault::Panic { loc, .. } => loc,
+            BuildFault::Panic { loc, .. }
+            | BuildFault::Overflow { loc, .. }
+            | BuildFault::DivisionByZero { loc, .. }
+            | BuildFault::Literal { loc, .. }
+            | BuildFault::Shift { loc, .. }
+            | BuildFault::Index { loc, .. } => loc,
         }
     }
 }
 
 impl Error {
-    /// The stable code; of several faults, the first's.
-    pub fn code(&self) -> &'static str {
-        match self {
+    crate::codes! {
+        /// The stable code; of several faults, the first's.
+        [] {
+            Error::Compile { .. } => "C001",
+        } else {
             Error::Build { faults, .. } => faults.first().map_or("B000", BuildFault::code),
             Error::Launch(e) => e.code(),
             Error::Transform(e) => e.code(),
-            Error::Compile { .. } => "C001",
             Error::Run(e) => e.code(),
         }
+    }
+
+    /// A kernel that breaks rules of the IR: what the verifier found.
+    pub fn rules(kernel: &Kernel, faults: Vec<Fault>) -> Error {
+        Error::Build { kernel: kernel.name.clone(), faults: faults.into_iter().map(BuildFault::Rule).collect() }
+    }
+}
+
+/// The operator of a mnemonic, where it has one.
+fn sign(mnemonic: &str) -> &str {
+    match mnemonic {
+        "div" => "/",
+        "rem" => "%",
+        other => other,
     }
 }
 

@@ -6,6 +6,7 @@
 //! through the trait that a runtime implements.
 
 pub mod chips;
+mod codes;
 pub mod cranelift;
 pub mod diagnose;
 mod error;
@@ -27,13 +28,16 @@ pub use tpu_kernel_macros::{tile_fn, tpu_kernel};
 
 /// Everything that a file of kernels needs: `use tpu_kernel::prelude::*;`.
 pub mod prelude {
-    pub use crate::bf16;
     pub use crate::ir::{DType, Precision};
     pub use crate::lang::{
-        Axis, Bits, D, Dim, Each, Element, Float, In, Lanes, Number, One, Out, Scalar, Shape, Sublanes, Tile, Transform, Vmem,
-        choose, dot, dot_with, iota, literal, num_programs, program_id, select, unroll,
+        AllAxes, Axis, Bits, D, Dim, Each, Element, Float, In, Int, Key, Lanes, Number, One, Out, Prod, Product, Quot, Scalar,
+        Shape, Sublanes, Sum, Tile, Transform, Vmem, batch_dot, batch_dot_over, choose, concat, dot, dot_over, dot_with, iota,
+        iota_of, literal, num_programs, pack, prng_bits, prng_seed, program_id, select, stateful_bernoulli, stateful_normal,
+        stateful_uniform, unroll,
     };
     pub use crate::launch::{Allow, Launchable};
+    pub use crate::{F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4, bf16, f16};
+    pub use crate::{debug_check, debug_print};
     pub use crate::{tile_fn, tpu_kernel};
 }
 

@@ -59,6 +59,15 @@ impl Pack {
     }
 }
 
+/// Instructions for which there is other code where the processor lacks them; without it Cranelift would call the C library.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Features {
+    /// Multiplies and adds with one rounding.
+    pub fused: bool,
+    /// Rounds to an integer.
+    pub rounds: bool,
+}
+
 /// The function under construction.
 pub(super) struct Code<'f> {
     /// The builder, at the current position.
@@ -68,8 +77,8 @@ pub(super) struct Code<'f> {
     /// An instruction before the current loop nest: constants are put before it.
     anchor: Option<Inst>,
     constants: HashMap<(u32, Type), Value>,
-    /// Whether the processor multiplies and adds in one instruction.
-    fused: bool,
+    /// What the processor does in one instruction.
+    pub(super) features: Features,
     /// Where operands of functions called by address lie.
     pub(super) strips: Option<[StackSlot; 2]>,
 }
@@ -85,12 +94,12 @@ fn cast_flags() -> MemFlagsData {
 
 impl<'f> Code<'f> {
     /// Code at the entry of a function that takes the context.
-    pub(super) fn new(mut b: FunctionBuilder<'f>, fused: bool) -> Code<'f> {
+    pub(super) fn new(mut b: FunctionBuilder<'f>, features: Features) -> Code<'f> {
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
         b.switch_to_block(entry);
         let ctx = b.block_params(entry)[0];
-        Code { b, ctx, anchor: None, constants: HashMap::new(), fused, strips: None }
+        Code { b, ctx, anchor: None, constants: HashMap::new(), features, strips: None }
     }
 
     /// Ends the function.
@@ -262,7 +271,7 @@ impl<'f> Code<'f> {
 
     /// a · b + c, rounded once.
     pub(super) fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
-        if self.fused {
+        if self.features.fused {
             return self.b.ins().fma(a, b, c);
         }
         self.by_lane(&[a, b, c], |code, args| {

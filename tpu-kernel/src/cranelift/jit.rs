@@ -4,7 +4,7 @@
 //! would undo the interleaving; code has no relocations; memory of code is freed with the [`Code`].
 
 use super::body::{Body, PlanSummary, Tables};
-use super::code;
+use super::code::{self, Features};
 use super::context::Entry;
 use super::plan::Plan;
 use crate::ir::Kernel;
@@ -72,15 +72,15 @@ fn isa() -> Result<OwnedTargetIsa, String> {
     ISA.get_or_init(make).clone()
 }
 
-/// Whether the processor has a fused multiply-add.
-fn fused() -> bool {
+/// What this processor has.
+pub(super) fn features() -> Features {
     #[cfg(target_arch = "x86_64")]
     {
-        std::arch::is_x86_feature_detected!("fma")
+        Features { fused: std::arch::is_x86_feature_detected!("fma"), rounds: std::arch::is_x86_feature_detected!("sse4.1") }
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        true
+        Features { fused: true, rounds: true }
     }
 }
 
@@ -94,17 +94,24 @@ fn signature(isa: &OwnedTargetIsa) -> Signature {
 /// Fills `function` through a builder.
 fn build<R>(
     isa: &OwnedTargetIsa,
+    features: Features,
     function: &mut Function,
     emit: impl FnOnce(code::Code<'_>) -> Result<R, String>,
 ) -> Result<R, String> {
     function.signature = signature(isa);
     let mut context = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(function, &mut context);
-    emit(code::Code::new(builder, fused()))
+    emit(code::Code::new(builder, features))
 }
 
-fn build_maps(isa: &OwnedTargetIsa, kernel: &Kernel, plan: &Plan<'_>, function: &mut Function) -> Result<(), String> {
-    build(isa, function, |code| {
+fn build_maps(
+    isa: &OwnedTargetIsa,
+    features: Features,
+    kernel: &Kernel,
+    plan: &Plan<'_>,
+    function: &mut Function,
+) -> Result<(), String> {
+    build(isa, features, function, |code| {
         let code = Body::new(code, kernel, plan).emit_maps()?;
         code.finish(&**isa);
         Ok(())
@@ -113,23 +120,24 @@ fn build_maps(isa: &OwnedTargetIsa, kernel: &Kernel, plan: &Plan<'_>, function: 
 
 fn build_body(
     isa: &OwnedTargetIsa,
+    features: Features,
     kernel: &Kernel,
     plan: &Plan<'_>,
     function: &mut Function,
 ) -> Result<(Tables, PlanSummary), String> {
-    build(isa, function, |code| {
+    build(isa, features, function, |code| {
         let (code, tables, summary) = Body::new(code, kernel, plan).emit_body()?;
         code.finish(&**isa);
         Ok((tables, summary))
     })
 }
 
-/// Compiles a verified kernel.
-pub(super) fn compile(kernel: &Kernel) -> Result<Compiled, String> {
+/// Compiles a verified kernel for a processor with these instructions.
+pub(super) fn compile(kernel: &Kernel, features: Features) -> Result<Compiled, String> {
     let isa = isa()?;
     let plan = Plan::new(kernel);
     let mut module = JITModule::new(JITBuilder::with_isa(isa.clone(), default_libcall_names()));
-    let compiled = define(&isa, kernel, &plan, &mut module);
+    let compiled = define(&isa, features, kernel, &plan, &mut module);
     match compiled {
         Ok((maps, body, tables, summary)) => {
             // SAFETY: both were compiled with the signature of `Entry` and its calling convention.
@@ -147,11 +155,17 @@ pub(super) fn compile(kernel: &Kernel) -> Result<Compiled, String> {
 
 type Defined = (FuncId, FuncId, Tables, PlanSummary);
 
-fn define(isa: &OwnedTargetIsa, kernel: &Kernel, plan: &Plan<'_>, module: &mut JITModule) -> Result<Defined, String> {
+fn define(
+    isa: &OwnedTargetIsa,
+    features: Features,
+    kernel: &Kernel,
+    plan: &Plan<'_>,
+    module: &mut JITModule,
+) -> Result<Defined, String> {
     let mut context = module.make_context();
-    build_maps(isa, kernel, plan, &mut context.func)?;
+    build_maps(isa, features, kernel, plan, &mut context.func)?;
     let maps = add(isa, module, &mut context, "maps")?;
-    let (tables, summary) = build_body(isa, kernel, plan, &mut context.func)?;
+    let (tables, summary) = build_body(isa, features, kernel, plan, &mut context.func)?;
     let body = add(isa, module, &mut context, "body")?;
     module.finalize_definitions().map_err(|e| e.to_string())?;
     Ok((maps, body, tables, summary))
@@ -173,7 +187,7 @@ pub(super) fn text(kernel: &Kernel) -> Result<String, String> {
     let isa = isa()?;
     let plan = Plan::new(kernel);
     let [mut maps, mut body] = [Function::new(), Function::new()];
-    build_maps(&isa, kernel, &plan, &mut maps)?;
-    build_body(&isa, kernel, &plan, &mut body)?;
+    build_maps(&isa, features(), kernel, &plan, &mut maps)?;
+    build_body(&isa, features(), kernel, &plan, &mut body)?;
     Ok(format!("{maps}\n{body}"))
 }

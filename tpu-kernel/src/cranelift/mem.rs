@@ -25,7 +25,7 @@ pub(super) enum Stride {
     /// Known now.
     Fixed(i64),
     /// Of that dimension of that operand, known when the step runs, so many times.
-    Param(usize, usize, i64),
+    Param(u32, u32, i64),
 }
 
 /// The first element along a dimension.
@@ -75,7 +75,7 @@ fn param_strides(kernel: &Kernel, param: usize) -> [Stride; MAX_RANK] {
     let mut strides = dense(shape);
     if !matches!(kernel.params[param].kind, ParamKind::Scratch) && may_stay_in_place(kernel, param) {
         for (d, stride) in strides.iter_mut().enumerate().take(shape.rank() - 1) {
-            *stride = Stride::Param(param, d, 1);
+            *stride = Stride::Param(param as u32, d as u32, 1);
         }
     }
     strides
@@ -98,9 +98,7 @@ impl Mem {
     pub(super) fn slice(&self, starts: &[usize], shape: Shape, steps: &[usize]) -> Mem {
         let mut slice = Mem { shape, ..self.clone() };
         for (d, (&start, &step)) in starts.iter().zip(steps).enumerate() {
-            if start > 0 {
-                slice.starts.push((Start::Fixed(start as i64), self.strides[d]));
-            }
+            slice.advance(start as i64, self.strides[d]);
             slice.strides[d] = match self.strides[d] {
                 // Nothing is read beyond the first element, and the product may be anything.
                 _ if shape.dim(d) == 1 => Stride::Fixed(0),
@@ -109,6 +107,24 @@ impl Mem {
             };
         }
         slice
+    }
+
+    /// Moves the first element; what is known of it stays one number a stride, however often it moves.
+    fn advance(&mut self, start: i64, stride: Stride) {
+        let (by, unit) = match stride {
+            Stride::Fixed(n) => (start * n, Stride::Fixed(1)),
+            Stride::Param(param, axis, times) => (start * times, Stride::Param(param, axis, 1)),
+        };
+        if by == 0 {
+            return;
+        }
+        for (known, stride) in &mut self.starts {
+            if let (Start::Fixed(n), true) = (known, *stride == unit) {
+                *n += by;
+                return;
+            }
+        }
+        self.starts.push((Start::Fixed(by), unit));
     }
 
     /// The same memory as the result of a transpose or reshape of the tile.
@@ -183,9 +199,9 @@ impl Code<'_> {
     pub(super) fn stride_elements(&mut self, stride: Stride) -> Value {
         match stride {
             Stride::Fixed(n) => self.b.ins().iconst(types::I64, n),
-            Stride::Param(param, axis, 1) => self.ref_stride(param, axis),
+            Stride::Param(param, axis, 1) => self.ref_stride(param as usize, axis as usize),
             Stride::Param(param, axis, times) => {
-                let v = self.ref_stride(param, axis);
+                let v = self.ref_stride(param as usize, axis as usize);
                 self.b.ins().imul_imm_s(v, times)
             }
         }

@@ -12,6 +12,7 @@ mod body;
 mod code;
 mod context;
 mod control;
+mod cost;
 mod dot;
 mod driver;
 mod jit;
@@ -36,9 +37,10 @@ mod tests;
 use crate::exec::{Args, RunError};
 use crate::ir::Kernel;
 use crate::launch::Binding;
-use crate::{BuildFault, Error, passes};
+use crate::{Error, passes};
 pub use body::PlanSummary;
 use body::Tables;
+use code::Features;
 use driver::Driver;
 use jit::Code;
 use memory::Pool;
@@ -62,13 +64,17 @@ impl Executable {
     /// [`Error::Build`] where the verifier finds faults, [`Error::Compile`] where the code generator or the
     /// host refuses.
     pub fn compile(kernel: &Kernel) -> Result<Executable, Error> {
+        Self::compile_for(kernel, jit::features())
+    }
+
+    /// Compiles for a processor with these instructions.
+    fn compile_for(kernel: &Kernel, features: Features) -> Result<Executable, Error> {
         let refuse = |reason: String| Error::Compile { kernel: kernel.name.clone(), reason };
         if let Err(faults) = passes::verify(kernel) {
-            let faults = faults.into_iter().map(BuildFault::Rule).collect();
-            return Err(Error::Build { kernel: kernel.name.clone(), faults });
+            return Err(Error::rules(kernel, faults));
         }
         let kernel = &widen::widen(kernel);
-        let compiled = jit::compile(kernel).map_err(refuse)?;
+        let compiled = jit::compile(kernel, features).map_err(refuse)?;
         let windows =
             Windows::new(kernel, compiled.summary.arena_bytes).ok_or_else(|| refuse("its windows are too large".into()))?;
         Ok(Executable {
@@ -100,10 +106,7 @@ impl Executable {
     /// # Errors
     /// As [`compile`](Self::compile).
     pub fn clif(kernel: &Kernel) -> Result<String, Error> {
-        passes::verify(kernel).map_err(|faults| {
-            let faults = faults.into_iter().map(BuildFault::Rule).collect();
-            Error::Build { kernel: kernel.name.clone(), faults }
-        })?;
+        passes::verify(kernel).map_err(|faults| Error::rules(kernel, faults))?;
         jit::text(&widen::widen(kernel)).map_err(|reason| Error::Compile { kernel: kernel.name.clone(), reason })
     }
 }

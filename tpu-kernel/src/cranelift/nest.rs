@@ -13,6 +13,8 @@ use std::collections::{HashMap, HashSet};
 
 /// More outputs than this in one nest run out of registers.
 const MAX_OUTPUTS: usize = 4;
+/// An output looks at so many waiting nests for one to join.
+const LOOK_BACK: usize = 64;
 /// Each sum over the last axis holds four vectors.
 const MAX_REDUCTIONS: usize = 2;
 
@@ -149,7 +151,7 @@ impl Queue {
     pub(super) fn push(&mut self, plan: &Plan<'_>, kernel: &Kernel, output: Output) {
         let reads = output.reads(plan, kernel);
         let shape = kernel.ty(output.value).shape();
-        for nest in self.0.iter_mut().rev() {
+        for nest in self.0.iter_mut().rev().take(LOOK_BACK) {
             if nest.takes(&output, shape, &reads) {
                 return nest.add(output, reads);
             }

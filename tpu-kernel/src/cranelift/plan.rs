@@ -6,8 +6,12 @@
 //! it stands unless a store comes between, and a `slice` is read where its operand lies.
 //! The decisions are made from the last operation to the first, since they follow the consumers.
 
+mod alias;
+
+use super::cost::costs;
 use super::map::{Map, same_but_units};
-use crate::ir::{BinaryOp, DType, Kernel, Op, OpKind, ReduceOp, Region, Type, UnaryOp, Value};
+use crate::ir::{Kernel, Op, OpKind, ReduceOp, Region, Type, Value};
+use alias::Direct;
 use std::collections::{HashMap, HashSet};
 
 /// Where a tile lives.
@@ -92,15 +96,6 @@ pub(super) struct Plan<'k> {
     direct_at: HashMap<Value, u32>,
 }
 
-/// A product that is computed in the memory to which it is stored.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Direct<'k> {
-    /// The `dot`.
-    pub dot: &'k Op,
-    /// Whether it is added to what is there: the microkernels form the whole product, then add it once.
-    pub accumulate: bool,
-}
-
 impl<'k> Plan<'k> {
     /// Plans a verified kernel.
     pub(super) fn new(kernel: &'k Kernel) -> Plan<'k> {
@@ -122,7 +117,7 @@ impl<'k> Plan<'k> {
         let mut pos = 0;
         plan.number(&kernel.body, None, &mut pos);
         plan.find_direct();
-        let costs = plan.costs();
+        let costs = costs(kernel, plan.ops.iter().map(|info| info.op));
         for at in (0..plan.ops.len()).rev() {
             let op = plan.ops[at].op;
             for &v in &op.results {
@@ -168,61 +163,6 @@ impl<'k> Plan<'k> {
         !demand.memory && demand.nests.iter().all(|reader| nests.contains(reader))
     }
 
-    /// The product that a store of this value computes in place.
-    pub(super) fn direct(&self, stored: Value) -> Option<Direct<'k>> {
-        self.direct.get(&stored).copied()
-    }
-
-    /// Whether a product is computed by a later store.
-    pub(super) fn is_direct(&self, dot: Value) -> bool {
-        self.direct_at.contains_key(&dot)
-    }
-
-    /// Finds `store dot` and `store (load + dot)` of one place, where nothing else reads the product or the sum.
-    fn find_direct(&mut self) {
-        for at in 0..self.ops.len() {
-            let OpInfo { op, pos, region, .. } = self.ops[at];
-            if op.kind != OpKind::Store || self.uses[op.operands[1].0 as usize].len() != 1 {
-                continue;
-            }
-            // Defined in this region and read once.
-            let own = |v: Value| {
-                let info = self.def[v.0 as usize].map(|at| &self.ops[at])?;
-                (info.region == region && self.uses[v.0 as usize].len() == 1).then_some(info)
-            };
-            let stored = op.operands[1];
-            let Some(top) = own(stored) else { continue };
-            let found = match top.op.kind {
-                OpKind::Dot { .. } => Some(Direct { dot: top.op, accumulate: false }),
-                OpKind::Binary(BinaryOp::Add) => {
-                    let terms = [top.op.operands[0], top.op.operands[1]];
-                    [terms, [terms[1], terms[0]]].into_iter().find_map(|[a, b]| {
-                        let (load, dot) = (own(a)?, own(b)?);
-                        let added = matches!(load.op.kind, OpKind::Load(_)) && matches!(dot.op.kind, OpKind::Dot { .. });
-                        (added && self.updates(load, op, pos)).then_some(Direct { dot: dot.op, accumulate: true })
-                    })
-                }
-                _ => None,
-            };
-            if let Some(direct) = found {
-                self.direct.insert(stored, direct);
-                self.direct_at.insert(direct.dot.results[0], pos);
-            }
-        }
-    }
-
-    /// Whether the load reads the place that the store at `pos` writes, and no store comes between.
-    fn updates(&self, load: &OpInfo<'_>, store: &Op, pos: u32) -> bool {
-        let Some((param, _)) = self.kernel.param_of(store.operands[0]) else { return false };
-        load.op.operands[0] == store.operands[0]
-            && self.same_starts(load.op, store)
-            && !self.stores[param].iter().any(|&at| at > load.pos && at < pos)
-    }
-
-    fn same_starts(&self, load: &Op, store: &Op) -> bool {
-        load.operands[1..].iter().zip(&store.operands[2..]).all(|(&a, &b)| a == b || self.same_constant(a, b))
-    }
-
     fn number(&mut self, region: &'k Region, parent: Option<usize>, pos: &mut u32) {
         let at = self.regions.len();
         self.regions.push(RegionInfo { parent, end: 0 });
@@ -253,57 +193,6 @@ impl<'k> Plan<'k> {
         self.regions[at].end = *pos;
         self.ends.insert(region, *pos);
         *pos += 1;
-    }
-
-    /// What it takes to compute each tile inside a loop, in simple operations.
-    fn costs(&self) -> Vec<u32> {
-        const DEAR: u32 = 1000;
-        let mut costs = vec![0u32; self.kernel.types.len()];
-        for (v, ty) in self.kernel.types.iter().enumerate() {
-            costs[v] = u32::from(ty.is_tile());
-        }
-        for info in &self.ops {
-            let op = info.op;
-            let Some(&result) = op.results.first() else { continue };
-            if !self.kernel.ty(result).is_tile() {
-                continue;
-            }
-            let dtype = self.kernel.ty(*op.operands.first().unwrap_or(&result)).dtype();
-            let bf16 = if dtype == DType::Bf16 { 10 } else { 0 };
-            let own = match &op.kind {
-                OpKind::Unary(UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not) => 1,
-                OpKind::Unary(UnaryOp::Exp | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Tanh) => DEAR,
-                OpKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) => 1 + bf16,
-                OpKind::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) => 1,
-                OpKind::Binary(BinaryOp::Min | BinaryOp::Max) => {
-                    if dtype.is_float() {
-                        4
-                    } else {
-                        1
-                    }
-                }
-                OpKind::Binary(BinaryOp::Div | BinaryOp::Rem) => DEAR,
-                OpKind::Compare(_) | OpKind::Select => 1,
-                OpKind::Cast(to) => match (dtype, to) {
-                    (DType::Bf16, DType::F32) => 0,
-                    (DType::F32, DType::Bf16) | (DType::F32 | DType::Bf16, DType::I32) | (DType::I32, DType::Bf16) => 10,
-                    _ => 1,
-                },
-                OpKind::Broadcast(_) | OpKind::Transpose(_) | OpKind::Reshape(_) => 0,
-                OpKind::Bitcast(_) => 1,
-                OpKind::StochasticRound(_) => DEAR,
-                OpKind::Unary(_) | OpKind::Binary(_) => DEAR,
-                OpKind::Iota { .. } | OpKind::Load(_) | OpKind::Reduce { .. } | OpKind::Dot { .. } => continue,
-                OpKind::Slice { .. } | OpKind::Concat { .. } => continue,
-                OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => continue,
-                OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => continue,
-                OpKind::If | OpKind::For | OpKind::While => continue,
-                OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => continue,
-            };
-            let cost = op.operands.iter().fold(own, |sum, v| sum.saturating_add(costs[v.0 as usize]));
-            costs[result.0 as usize] = cost.min(DEAR);
-        }
-        costs
     }
 
     /// The operation of `region` that holds the inner region, or `None` where they are the same.
@@ -482,37 +371,9 @@ impl<'k> Plan<'k> {
         }
     }
 
-    /// Whether a store changes what a load read before the last reader has seen it.
-    fn overwritten(&self, load: &Op, v: Value, pos: u32, end: u32) -> bool {
-        let Some((param, _)) = self.kernel.param_of(load.operands[0]) else { return true };
-        self.stores[param].iter().any(|&store| {
-            if store == end && store > pos { !self.same_elements(load, v, store) } else { store > pos && store < end }
-        })
-    }
-
-    /// Whether a store that is the load's last reader writes each element where it was read.
-    fn same_elements(&self, load: &Op, v: Value, store: u32) -> bool {
-        let Some(store) = self.ops.iter().find(|info| info.pos == store && info.op.kind == OpKind::Store) else { return false };
-        let (stored, shape) = (store.op.operands[1], self.kernel.ty(store.op.operands[1]).shape());
-        if !self.same_starts(load, store.op) || shape != self.kernel.ty(v).shape() {
-            return false;
-        }
-        let identity = Map::identity(shape);
-        let mut same = true;
-        self.visit(stored, identity, false, &mut |value, map| same &= value != v || map == identity);
-        same
-    }
-
-    fn same_constant(&self, a: Value, b: Value) -> bool {
-        match (self.def(a).map(|op| &op.kind), self.def(b).map(|op| &op.kind)) {
-            (Some(OpKind::Const(a)), Some(OpKind::Const(b))) => a == b,
-            _ => false,
-        }
-    }
-
     /// Calls `f` with every tile that a nest over `v` reads, each once for every map under which it does.
     /// Memory is not looked into, but for `v` itself where the nest is what computes it (`own`); what lies under
-    /// a view is given with [`Map::OPAQUE`].
+    /// views, or is copied by a slice, is given with [`Map::OPAQUE`].
     pub(super) fn visit(&self, v: Value, map: Map, own: bool, f: &mut dyn FnMut(Value, Map)) {
         let mut seen = HashSet::new();
         let mut open = vec![(v, map)];
@@ -527,16 +388,23 @@ impl<'k> Plan<'k> {
             if reads || !op.regions.is_empty() || (self.place(at) == Place::Memory && !(own && at == v)) {
                 continue;
             }
+            if self.place(at) == Place::View || matches!(op.kind, OpKind::Slice { .. }) {
+                open.push((self.viewed(op.operands[0]), Map::OPAQUE));
+                continue;
+            }
             for &operand in &op.operands {
                 if let Type::Tile(_, from) = self.kernel.ty(operand) {
-                    let inner = match self.place(at) {
-                        Place::View => Map::OPAQUE,
-                        _ if matches!(op.kind, OpKind::Slice { .. }) => Map::OPAQUE,
-                        Place::Inline | Place::Memory => map.of_operand(&op.kind, from, shape),
-                    };
-                    open.push((operand, inner));
+                    open.push((operand, map.of_operand(&op.kind, from, shape)));
                 }
             }
         }
+    }
+
+    /// What lies under views of views.
+    fn viewed(&self, mut v: Value) -> Value {
+        while let Some(op) = self.def(v).filter(|_| self.place(v) == Place::View) {
+            v = op.operands[0];
+        }
+        v
     }
 }

@@ -1,7 +1,8 @@
 //! Whole reports, against source files written for the test.
 
 use super::*;
-use crate::ir::{DType, Shape, Type};
+use crate::exec::RunError;
+use crate::ir::{DType, Fault, Rule, Shape, Type};
 
 /// A place in a file of this content, which lives as long as the test's process.
 fn source(name: &str, content: &str, line: u32, column: u32) -> Loc {
@@ -20,7 +21,8 @@ fn shown(error: &Error) -> String {
 
 fn block_index(index: i64, extent: usize, block: usize, loc: Loc) -> Error {
     let blocks = extent.div_ceil(block);
-    LaunchError::BlockIndex { operand: "x".into(), axis: 0, index, extent, block, blocks, step: vec![1], loc }.into()
+    LaunchError::BlockIndex { operand: "x".into(), axis: 0, array: vec![extent], index, extent, block, blocks, step: vec![1], loc }
+        .into()
 }
 
 #[test]
@@ -29,13 +31,14 @@ fn a_launch_error_shows_the_operand_and_the_hint() {
     assert_eq!(
         shown(&block_index(128, 1000, 128, loc)),
         "\
-error[L008]: block index 128 along axis 0 of operand `x` is outside the array: 1000 elements in blocks of 128 make 8 blocks; at grid step [1]
+error[L008]: block index 128 along axis 0 of operand `x` is outside the array [1000]: 1000 elements in blocks of 128 make 8 blocks; at grid step [1]
  --> src/a.rs:2:5
   |
 2 |     x: In<f32, [BM]>,
-  |     ^
+  |     ^^^^^^^^^^^^^^^^
   |
-  = help: an index map returns block indices, not elements: divide by 128"
+  = help: did you return an element offset? an index map returns block indices: divide by 128
+  = note: see docs/errors.md#l008"
     );
 }
 
@@ -43,9 +46,9 @@ error[L008]: block index 128 along axis 0 of operand `x` is outside the array: 1
 fn the_hint_is_for_what_looks_like_an_element() {
     let help = |index, extent, block| {
         let text = shown(&block_index(index, extent, block, Loc::UNKNOWN));
-        text.split("help: ").nth(1).map(String::from)
+        text.split("help: ").nth(1).and_then(|help| help.lines().next()).map(String::from)
     };
-    let elements = Some("an index map returns block indices, not elements: divide by 128".to_string());
+    let elements = Some("did you return an element offset? an index map returns block indices: divide by 128".to_string());
     assert_eq!(help(130, 1000, 128), elements);
     assert_eq!(help(1024, 1000, 128), elements);
     assert_eq!(help(1001, 1000, 128), Some("the index map must give 0 to 7 along this axis".to_string()));
@@ -72,21 +75,24 @@ error[V009]: `dot` cannot multiply tile<8x32xf32> by tile<16x8xf32>: the contrac
  --> src/b.rs:1:11
   |
 1 | let a = q.dot(k);
-  |           ^^^
+  |           ^^^^^^
   |
   = help: the last dimension of the left must equal the first of the right, or transpose one
+  = note: see docs/errors.md#v009
 
 error[V003]: `add` operands must have one type, got tile<8x8xf32> and f32
  --> src/b.rs:2:13
   |
 2 | let grüße = a + mask;
-  |             ^
+  |             ^^^^^^^^
   |
   = help: nothing is converted by itself: cast or broadcast one of the operands
+  = note: see docs/errors.md#v003
 
 error[B001]: this value belongs to another kernel
 --> gone.rs:7:3
  = help: build the value inside this kernel's function
+ = note: see docs/errors.md#b001
 
 error: kernel `attention` cannot be built: 3 errors"
     );
@@ -103,7 +109,8 @@ error[L011]: the kernel needs 20 bytes of VMEM on v5e, the limit is 16
  |
  = note:   operand role block
            x       in   8x128xf32
- = help: make the blocks smaller; two buffers let a block arrive while the last one is computed"
+ = help: make the blocks smaller; two buffers let a block arrive while the last one is computed
+ = note: see docs/errors.md#l011"
     );
 }
 
@@ -118,9 +125,10 @@ error[R001]: index out of bounds: [6, 10) along axis 0 of operand `x`, which has
  --> src/c.rs:1:11
   |
 1 | let t = x.load((i, 0));
-  |           ^^^^
+  |           ^^^^^^^^^^^^
   |
-  = help: a slice is not clamped: bound its start so that it lies inside the operand's block"
+  = help: a slice is not clamped: bound its start so that it lies inside the operand's block
+  = note: see docs/errors.md#r001"
     );
 }
 
@@ -138,7 +146,7 @@ fn a_place_past_the_line_or_the_file_is_still_named() {
 fn files_are_found_from_a_directory_below() {
     // Tests run in the package's directory; rustc names files from the workspace's.
     let loc = Loc { file: "tpu-kernel/src/diagnose.rs".into(), line: 1, column: 5 };
-    let line = Line::read(&loc).expect("this file");
+    let line = Excerpt::read(&loc, None).expect("this file");
     assert!(line.text.starts_with("//! Errors of kernels"), "{}", line.text);
 }
 
@@ -153,7 +161,7 @@ fn files_are_found_above_the_program_whose_line_they_have() {
     std::fs::write(root.join("other/mine.rs"), "first\nsecond other\n").expect("a temporary file");
     let text = |file: &str, starts: [&PathBuf; 2]| {
         let loc = Loc { file: file.to_string().into(), line: 2, column: 8 };
-        Line::read_above(&loc, starts.map(PathBuf::clone)).map(|line| line.text)
+        Excerpt::read_above(&loc, None, starts.map(PathBuf::clone)).map(|line| line.text)
     };
     assert_eq!(text("mine.rs", [&program, &elsewhere]).as_deref(), Some("second mine"));
     assert_eq!(text("mine.rs", [&elsewhere, &program]).as_deref(), Some("second other"));
@@ -162,6 +170,33 @@ fn files_are_found_above_the_program_whose_line_they_have() {
     assert_eq!(text("examples", [&program, &program]), None, "a directory");
     assert_eq!(text("none.rs", [&program, &elsewhere]), None);
     std::fs::remove_dir_all(root).expect("the directories of the test");
+}
+
+/// What spans lines is underlined over all of them; what spans too many, or does not end, at its first token.
+#[test]
+fn an_expression_over_several_lines() {
+    let build = |text: &str| {
+        let loc = source("e.rs", text, 2, 5);
+        let left = Type::Tile(DType::F32, Shape::new(&[8]));
+        let rule = Rule::Mismatch { left, right: Type::Scalar(DType::F32) };
+        let fault = BuildFault::Rule(Fault { rule, at: "mul".into(), loc });
+        shown(&Error::Build { kernel: "k".into(), faults: vec![fault] })
+    };
+    assert!(
+        build("o.store(\n    x.load() // the block\n        * scale\n        + 1.0,\n);\n").contains(
+            "\
+ --> src/e.rs:2:5
+  |
+2 | /     x.load() // the block
+3 | |         * scale
+  | |_______________^"
+        ),
+        "{}",
+        build("o.store(\n    x.load() // the block\n        * scale\n        + 1.0,\n);\n")
+    );
+    let long = format!("\n    f({}x)", "x,\n".repeat(30));
+    assert!(build(&long).contains("2 |     f(x,\n  |     ^\n"), "{}", build(&long));
+    assert!(build("\n    f((x)\n").contains("2 |     f((x)\n  |     ^\n"));
 }
 
 #[test]

@@ -117,9 +117,9 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// The stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
+    crate::codes! {
+        /// The stable code.
+        [const] {
             RunError::OutOfBounds { .. } => "R001",
             RunError::BlockIndex { .. } => "R002",
             RunError::LoopStep { .. } => "R003",

@@ -36,10 +36,10 @@ pub fn to_stderr(message: &Printed) {
 pub fn format(template: &str, values: &[Shown]) -> String {
     let mut text = String::new();
     for (at, part) in template.split("{}").enumerate() {
-        if at > 0 {
-            if let Some(value) = values.get(at - 1) {
-                show(value, &mut text);
-            }
+        if at > 0
+            && let Some(value) = values.get(at - 1)
+        {
+            show(value, &mut text);
         }
         text.push_str(part);
     }
@@ -48,8 +48,16 @@ pub fn format(template: &str, values: &[Shown]) -> String {
 
 fn show(value: &Shown, text: &mut String) {
     match value {
-        Shown::Scalar(literal) => text.push_str(&literal.to_string()),
+        Shown::Scalar(literal) => element(*literal, text),
         Shown::Tile(shape, elements) => rows(shape.dims(), elements, text),
+    }
+}
+
+/// Every NaN is `nan`: its payload is not promised.
+fn element(literal: Literal, text: &mut String) {
+    match literal.as_f32() {
+        Some(v) if v.is_nan() => text.push_str("nan"),
+        _ => text.push_str(&literal.to_string()),
     }
 }
 
@@ -62,7 +70,7 @@ const ENDS: usize = 3;
 fn rows(dims: &[usize], elements: &[Literal], text: &mut String) {
     let Some((&size, inner)) = dims.split_first() else {
         if let Some(literal) = elements.first() {
-            text.push_str(&literal.to_string());
+            element(*literal, text);
         }
         return;
     };

@@ -11,7 +11,7 @@ pub enum Overflow {
     Nan,
     /// No infinity and no negative zero, whose bits are the one NaN. Overflow gives NaN.
     NanAtNegativeZero,
-    /// Neither infinity nor NaN. Overflow gives the largest number.
+    /// Neither infinity nor NaN. Overflow gives the largest number, NaN gives 0.
     Saturate,
 }
 
@@ -49,14 +49,14 @@ impl Format {
         1 << (self.exponent + self.mantissa)
     }
 
-    /// A quiet NaN; of a format without one, the negative number of largest magnitude.
+    /// A quiet NaN; 0 of a format without one.
     pub const fn nan(self) -> u32 {
         let ones = self.sign() - 1;
         match self.overflow {
             Overflow::Infinity => ones ^ ((1 << (self.mantissa - 1)) - 1),
             Overflow::Nan => ones,
             Overflow::NanAtNegativeZero => self.sign(),
-            Overflow::Saturate => self.sign() | ones,
+            Overflow::Saturate => 0,
         }
     }
 

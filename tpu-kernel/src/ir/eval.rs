@@ -203,15 +203,14 @@ pub fn compare(op: CompareOp, a: Literal, b: Literal) -> Option<bool> {
     })
 }
 
-/// The value as another element type. Float to integer: truncates, saturates, NaN is 0. Between integers: wraps. Integer to a
-/// narrow float goes through f32, rounding twice. To bool: not zero, and NaN is true.
+/// The value as another element type. Float to integer: truncates, saturates, NaN is 0, also of the float that has none. Between
+/// integers: wraps. Integer to a narrow float goes through f32, rounding twice. To bool: not zero, and NaN is true.
 pub fn cast(to: DType, x: Literal) -> Literal {
     if x.dtype() == to {
         return x;
     }
     match (x.as_f32(), x.as_int()) {
-        (Some(v), _) if v.is_nan() && to.is_float() => Literal::poison(to),
-        (Some(v), _) => Literal::from_f32(to, v),
+        (Some(v), _) => rounded(to, v),
         (None, Some(v)) => Literal::from_int(to, v),
         (None, None) => Literal::from_int(to, i64::from(x.bits())),
     }
@@ -230,5 +229,5 @@ pub fn stochastic_round(to: DType, x: Literal, random: Literal) -> Option<Litera
 
 /// A result computed in f32, as the element type; NaN without payload.
 pub fn rounded(dtype: DType, value: f32) -> Literal {
-    if value.is_nan() { Literal::poison(dtype) } else { Literal::from_f32(dtype, value) }
+    Literal::from_f32(dtype, if value.is_nan() { f32::NAN } else { value })
 }

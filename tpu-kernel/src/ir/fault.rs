@@ -293,9 +293,9 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
+    crate::codes! {
+        /// The stable code.
+        [const] {
             Rule::OperandCount { .. } => "V001",
             Rule::OperandType { .. } => "V002",
             Rule::Mismatch { .. } => "V003",

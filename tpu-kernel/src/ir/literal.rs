@@ -78,7 +78,7 @@ impl Literal {
             _ => None,
         };
         if let Some(special) = special {
-            let literal = if special.is_nan() { Literal::poison(dtype) } else { Literal::from_f32(dtype, special) };
+            let literal = Literal::from_f32(dtype, special);
             return Some(literal).filter(|l| l.as_f32().is_some_and(|v| v.is_nan() == special.is_nan() && !v.is_finite()));
         }
         let value: f32 = text.parse().ok().filter(|_| decimal)?;
@@ -88,10 +88,11 @@ impl Literal {
         Some(literal).filter(|_| fits)
     }
 
-    /// What memory outside an array, and memory never written, reads as: NaN (-6 of `f4e2m1fn`, which has none), the
+    /// What memory outside an array, and memory never written, reads as: NaN (of `f4e2m1fn`, which has none, -6), the
     /// smallest signed and the largest unsigned integer, true.
     pub const fn poison(dtype: DType) -> Literal {
         let bits = match Format::of(dtype) {
+            Some(_) if matches!(dtype, DType::F4E2M1Fn) => dtype.mask(),
             Some(format) => format.nan(),
             None => match dtype {
                 DType::F32 => 0x7fc0_0000,

@@ -1,6 +1,6 @@
 //! Rust's operators on tiles, scalars and literals.
 
-use super::element::{Bits, Element, Number};
+use super::element::{Bits, Element, Int, Number};
 use super::session::{self, Raw};
 use super::shape::{BcastShape, Shape};
 use super::value::{Handle, IntoScalar, Join, Operand, Scalar, Tile};
@@ -37,6 +37,15 @@ impl<T: Number, B: Operand<T>> Arithmetic<T> for B {}
 )]
 pub trait Bitwise<T: Element>: Operand<T> {}
 impl<T: Bits, B: Operand<T>> Bitwise<T> for B {}
+
+/// The right operand of `<<` and `>>` on elements of `T`: how far, of the same type.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a value with elements of `{T}`",
+    label = "expected a tile, a scalar or a literal of `{T}`",
+    note = "memory is loaded first, `x.load()`; other elements are converted, `x.cast::<{T}>()`"
+)]
+pub trait Shifted<T: Element>: Operand<T> {}
+impl<T: Int, B: Operand<T>> Shifted<T> for B {}
 
 // Every bound is on the right operand, which is a parameter: what may not stand there is then an error about
 // it, in its own words, where a bound on the left one would be "binary operation cannot be applied".
@@ -106,9 +115,11 @@ binary!(Bitwise:
     BitAnd bitand BitAndAssign bitand_assign And, BitOr bitor BitOrAssign bitor_assign Or,
     BitXor bitxor BitXorAssign bitxor_assign Xor,
 );
+binary!(Shifted: Shl shl ShlAssign shl_assign Shl, Shr shr ShrAssign shr_assign Shr);
 literal!(Number f32: Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, Rem rem Rem);
 literal!(Number i32: Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, Rem rem Rem);
 literal!(Bits i32: BitAnd bitand And, BitOr bitor Or, BitXor bitxor Xor);
+literal!(Int i32: Shl shl Shl, Shr shr Shr);
 
 /// Elementwise on one operand.
 pub(super) fn unary<H: Handle>(op: UnaryOp, value: H, loc: Loc) -> H {

@@ -8,7 +8,7 @@
 use super::element::Element;
 use super::session::{self, Raw};
 use super::shape::Shape;
-use super::value::{Handle, IntoScalar, Scalar, Tile, constant};
+use super::value::{Handle, Scalar, Tile, constant};
 use crate::BuildFault;
 use crate::ir::{DType, Loc, OpKind, Region, Type};
 use std::marker::PhantomData;
@@ -21,14 +21,12 @@ pub struct Known;
 #[derive(Clone, Copy, Debug)]
 pub struct Dynamic;
 
-/// Says [`Dynamic`] to [`carried`].
-#[doc(hidden)]
-pub const DYNAMIC: PhantomData<Dynamic> = PhantomData;
-
 /// [`Known`] or [`Dynamic`].
 pub trait When: Copy {
     #[doc(hidden)]
     const DYNAMIC: bool;
+    #[doc(hidden)]
+    const WHEN: Self;
     /// The type of such a condition.
     type Value: Condition;
     /// When `&&` and `||` of this and another condition are decided.
@@ -39,6 +37,7 @@ pub trait When: Copy {
 
 impl When for Known {
     const DYNAMIC: bool = false;
+    const WHEN: Known = Known;
     type Value = bool;
     type With<B: When> = B;
     fn value(decided: Result<Scalar<bool>, bool>, _loc: &Loc) -> bool {
@@ -48,6 +47,7 @@ impl When for Known {
 }
 impl When for Dynamic {
     const DYNAMIC: bool = true;
+    const WHEN: Dynamic = Dynamic;
     type Value = Scalar<bool>;
     type With<B: When> = Dynamic;
     fn value(decided: Result<Scalar<bool>, bool>, loc: &Loc) -> Scalar<bool> {
@@ -96,34 +96,9 @@ impl<W> Decision<W> {
     }
 }
 
-// What follows checks the user's expressions one by one, each at its own place; the tokens of control
-// flow then take what cannot be wrong, so that one mistake is one error.
-
-/// A condition of `if`, `while`, `&&` or `||`.
-#[doc(hidden)]
-pub fn condition<C: Condition>(condition: C) -> Decision<C::When> {
-    condition.decision()
-}
-
-/// A bound or step of a loop.
-#[doc(hidden)]
-#[track_caller]
-pub fn loop_bound(bound: impl IntoScalar<i32>) -> Scalar<i32> {
-    bound.into_scalar()
-}
-
-/// An index of a window's map.
-#[doc(hidden)]
-#[track_caller]
-pub fn block_index(index: impl IntoScalar<i32>) -> Scalar<i32> {
-    index.into_scalar()
-}
-
-/// A variable that a region assigns.
-#[doc(hidden)]
-pub fn carried<W, V: Carry<W>>(_when: PhantomData<W>, variable: &mut V) -> &mut dyn Carry<W> {
-    variable
-}
+// The macro checks the user's expressions one by one, each at its own place, by the methods of the traits that say
+// what is wrong: a function with a bound would be named in the message. The tokens of control flow then take what
+// cannot be wrong, so that one mistake is one error.
 
 /// A variable that may change inside control flow: anything where it is [`Known`], tiles and
 /// scalars (and tuples and arrays of them) where it is [`Dynamic`].
@@ -133,6 +108,14 @@ pub fn carried<W, V: Carry<W>>(_when: PhantomData<W>, variable: &mut V) -> &mut 
     note = "make it a `Scalar` (for example `let mut n = Scalar::from(0);`), or make the condition or range known when the kernel is built"
 )]
 pub trait Carry<C> {
+    /// A variable that a region assigns. The kind comes first: the compiler would else infer it from the variable.
+    #[doc(hidden)]
+    fn carried(_when: C, variable: &mut Self) -> &mut dyn Carry<C>
+    where
+        Self: Sized,
+    {
+        variable
+    }
     #[doc(hidden)]
     fn collect(&self, into: &mut Vec<Raw>);
     #[doc(hidden)]
@@ -251,15 +234,15 @@ pub struct If<W> {
     when: PhantomData<W>,
 }
 
-impl<W> If<W> {
+impl<W: When> If<W> {
     #[track_caller]
     pub fn begin(condition: Decision<W>) -> If<W> {
         let open = Open::new(condition.value.is_ok(), Loc::caller());
         If { condition: condition.value, before: vec![], arms: vec![], open, when: PhantomData }
     }
 
-    pub fn when(&self) -> PhantomData<W> {
-        PhantomData
+    pub fn when(&self) -> W {
+        W::WHEN
     }
 
     /// Notes what the variables are before the arms.
@@ -376,8 +359,8 @@ impl<W: When> While<W> {
         While { before: vec![], test: None, stage: Stage::Test, open: Open::new(W::DYNAMIC, Loc::caller()), when: PhantomData }
     }
 
-    pub fn when(&self) -> PhantomData<W> {
-        PhantomData
+    pub fn when(&self) -> W {
+        W::WHEN
     }
 
     /// Before the test: of a dynamic loop, opens its region.

@@ -3,35 +3,57 @@
 //! Rules: rustc checks rank, block shape, element type and memory space, because they are in the
 //! types; the handles do nothing but call the IR builder of the kernel being built on this thread.
 
+mod activation;
 mod arith;
+mod axes;
 mod bounds;
 mod compare;
+mod constants;
 mod control;
+mod convert;
+mod debug;
 mod dim;
 mod dispatch;
 mod each;
 mod element;
+mod formula;
+mod index;
+mod math;
 mod memory;
+mod panics;
+mod product;
+mod random;
+mod rearrange;
+mod reduce;
 mod session;
 mod shape;
 pub mod stage;
-mod tile;
 mod transform;
 mod unloaded;
 mod value;
 
-pub use arith::{Arithmetic, Bitwise};
+pub use arith::{Arithmetic, Bitwise, Shifted};
+pub use axes::{AllAxes, Expand, Fold, Follows, HasAxes, Indexes, IsOne, SingleElement, Squeeze, Unfold};
 pub use compare::{Equality, Order};
 pub use control::{Carry, Condition, Dynamic, Known, When};
+pub use convert::{Word, pack};
 #[doc(hidden)]
-pub use control::{block_index, carried, condition, loop_bound};
-pub use dim::{Bcast, D, Dim, One};
+pub use debug::debug_print;
+pub use debug::{Checkable, Printable};
+pub use dim::{Bcast, D, Dim, One, Prod, Quot, Sum};
 pub use each::{Each, function};
-pub use element::{Bits, Element, Float, Number};
+pub use element::{Bits, Element, Float, Int, NarrowFloat, Number, PerWord, SameWidth};
+pub use index::{Payload, iota, iota_of};
+pub use math::{choose, literal, select};
 pub use memory::{Corner, In, Out, SameRank, Vmem, Written};
+pub use product::{
+    BatchAxes, BatchOfMatrices, DimensionLeft, Factor, Joined, Product, SameBatch, SameDim, batch_dot, batch_dot_over, dot,
+    dot_over, dot_with,
+};
+pub use random::{Key, Seed, Seeds, prng_bits, prng_seed, stateful_bernoulli, stateful_normal, stateful_uniform};
+pub use rearrange::concat;
 pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
 pub use stage::{num_programs, program_id};
-pub use tile::{choose, dot, dot_with, iota, literal, select};
 pub use transform::Transform;
 pub use unloaded::LoadedFirst;
 pub use value::{Handle, IntoScalar, Operand, Scalar, Shaped, Tile};
@@ -40,7 +62,7 @@ pub use value::{Handle, IntoScalar, Operand, Scalar, Shaped, Tile};
 #[doc(hidden)]
 pub mod expanded {
     pub use super::compare::{and, or};
-    pub use super::control::{DYNAMIC, For, If, While, absent, never};
+    pub use super::control::{For, If, While, absent, never};
     pub use super::stage::*;
     pub use crate::with_element;
     pub use std::borrow::Cow;

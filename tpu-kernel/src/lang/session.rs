@@ -4,8 +4,9 @@
 //! region that is closed, is a fault at the user's line; after a fault, handles are dead and cause no
 //! second one. Outside a session every operation yields a dead handle, which no kernel accepts.
 
+use super::constants::Constants;
 use crate::BuildFault;
-use crate::ir::{Builder, Loc, OpKind, Precision, Region, Type, Value};
+use crate::ir::{Builder, Fault, Loc, OpKind, Precision, Region, Rule, Type, Value};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -40,6 +41,7 @@ pub(super) struct Session {
     regions: u32,
     /// The region that made each value.
     made_in: Vec<u32>,
+    constants: Constants,
 }
 
 thread_local! {
@@ -52,7 +54,8 @@ impl Session {
         static EPOCHS: AtomicU32 = AtomicU32::new(DEAD + 1);
         // Two numbers are reserved; after 2^32 kernels a wrap could meet them.
         let epoch = EPOCHS.fetch_add(1, Ordering::Relaxed).max(DEAD + 1);
-        Session { epoch, builder, blocks, precision, faults: vec![], open: vec![0], regions: 1, made_in: vec![] }
+        let constants = Constants::default();
+        Session { epoch, builder, blocks, precision, faults: vec![], open: vec![0], regions: 1, made_in: vec![], constants }
     }
 
     /// The value behind a handle, or a dead one's absence; a fault is recorded once.
@@ -103,6 +106,11 @@ pub(super) fn with<R>(f: impl FnOnce(&mut Session) -> R) -> Option<R> {
     SESSIONS.with_borrow_mut(|sessions| sessions.last_mut().map(f))
 }
 
+/// Whether a kernel is being built on this thread.
+pub(super) fn is_building() -> bool {
+    SESSIONS.try_with(|sessions| sessions.try_borrow().map_or(true, |sessions| !sessions.is_empty())).unwrap_or(false)
+}
+
 /// Opens a session for the duration of `f` and returns it at the end, whatever `f` did.
 pub(super) fn scope<R>(session: Session, f: impl FnOnce() -> R) -> (Session, std::thread::Result<R>) {
     SESSIONS.with_borrow_mut(|sessions| sessions.push(session));
@@ -118,18 +126,31 @@ pub(super) fn block_size(index: usize) -> usize {
 
 /// Records an operation and returns its result; a dead handle where an operand is dead or a rule is broken.
 pub(super) fn emit(kind: OpKind, operands: &[Raw], loc: Loc) -> Raw {
+    emit_all(kind, operands, loc).map_or(Raw::NOWHERE, |results| results.first().copied().unwrap_or(Raw::DEAD))
+}
+
+/// Records an operation and returns its results: none where an operand is dead or a rule is broken, `None` outside a kernel.
+pub(super) fn emit_all(kind: OpKind, operands: &[Raw], loc: Loc) -> Option<Vec<Raw>> {
     with(|s| {
-        let Some(values) = s.resolve_all(operands, &loc) else { return Raw::DEAD };
-        match s.builder.op(kind, &values, loc) {
-            Ok(Some(value)) => s.adopt(value),
-            Ok(None) => Raw::DEAD,
+        let Some(values) = s.resolve_all(operands, &loc) else { return vec![] };
+        let wrong = s.constants.faults(&kind, &values, s.builder.kernel(), &loc);
+        if !wrong.is_empty() {
+            s.faults.extend(wrong);
+            return vec![];
+        }
+        match s.builder.results(kind.clone(), &values, loc) {
+            Ok(results) => {
+                if let [result] = results[..] {
+                    s.constants.note(&kind, &values, result);
+                }
+                results.into_iter().map(|value| s.adopt(value)).collect()
+            }
             Err(fault) => {
                 s.faults.push(BuildFault::Rule(fault));
-                Raw::DEAD
+                vec![]
             }
         }
     })
-    .unwrap_or(Raw::NOWHERE)
 }
 
 /// The type of a live handle's value.
@@ -144,6 +165,12 @@ pub(super) fn window(raw: Raw) -> Option<crate::ir::Window> {
         param.window().cloned()
     })
     .flatten()
+}
+
+/// A rule that the language checks itself, broken at the user's line.
+pub(super) fn broken(rule: Rule, at: &str, loc: &Loc) -> Raw {
+    fault(BuildFault::Rule(Fault { rule, at: at.to_string(), loc: loc.clone() }));
+    Raw::DEAD
 }
 
 /// A handle whose making was a fault.

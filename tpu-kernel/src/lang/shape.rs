@@ -50,8 +50,12 @@ pub struct Axis<const N: usize>;
 pub trait HasAxis<A>: Shape {
     /// Its number.
     const AXIS: usize;
+    /// Its size.
+    type Dim: Dim;
     /// The shape with [`One`] there.
     type Reduced: Shape;
+    /// The shape with `N` there.
+    type With<N: Dim>: Shape;
 }
 
 /// An axis of the shape `S`: [`HasAxis`] seen from the axis.
@@ -101,29 +105,33 @@ shape!(3: A X, B Y, C Z);
 shape!(4: A X, B Y, C Z, E W);
 
 macro_rules! axis {
-    ([$($d:ident),+] $axis:ty = $number:literal => ($($out:ty),+)) => {
+    ($($axis:ty = $number:literal: [$($before:ident)*] $dim:ident [$($after:ident)*];)+) => { $(
         #[diagnostic::do_not_recommend]
-        impl<$($d: Dim),+> HasAxis<$axis> for ($($d,)+) {
+        impl<$($before: Dim,)* $dim: Dim, $($after: Dim),*> HasAxis<$axis> for ($($before,)* $dim, $($after,)*) {
             const AXIS: usize = $number;
-            type Reduced = ($($out,)+);
+            type Dim = $dim;
+            type Reduced = ($($before,)* One, $($after,)*);
+            type With<N: Dim> = ($($before,)* N, $($after,)*);
         }
-    };
+    )+ };
 }
 
-axis!([A] Axis<0> = 0 => (One));
-axis!([A] Lanes = 0 => (One));
-axis!([A, B] Axis<0> = 0 => (One, B));
-axis!([A, B] Axis<1> = 1 => (A, One));
-axis!([A, B] Sublanes = 0 => (One, B));
-axis!([A, B] Lanes = 1 => (A, One));
-axis!([A, B, C] Axis<0> = 0 => (One, B, C));
-axis!([A, B, C] Axis<1> = 1 => (A, One, C));
-axis!([A, B, C] Axis<2> = 2 => (A, B, One));
-axis!([A, B, C] Sublanes = 1 => (A, One, C));
-axis!([A, B, C] Lanes = 2 => (A, B, One));
-axis!([A, B, C, E] Axis<0> = 0 => (One, B, C, E));
-axis!([A, B, C, E] Axis<1> = 1 => (A, One, C, E));
-axis!([A, B, C, E] Axis<2> = 2 => (A, B, One, E));
-axis!([A, B, C, E] Axis<3> = 3 => (A, B, C, One));
-axis!([A, B, C, E] Sublanes = 2 => (A, B, One, E));
-axis!([A, B, C, E] Lanes = 3 => (A, B, C, One));
+axis! {
+    Axis<0> = 0: [] A [];
+    Lanes = 0: [] A [];
+    Axis<0> = 0: [] A [B];
+    Axis<1> = 1: [A] B [];
+    Sublanes = 0: [] A [B];
+    Lanes = 1: [A] B [];
+    Axis<0> = 0: [] A [B C];
+    Axis<1> = 1: [A] B [C];
+    Axis<2> = 2: [A B] C [];
+    Sublanes = 1: [A] B [C];
+    Lanes = 2: [A B] C [];
+    Axis<0> = 0: [] A [B C E];
+    Axis<1> = 1: [A] B [C E];
+    Axis<2> = 2: [A B] C [E];
+    Axis<3> = 3: [A B C] E [];
+    Sublanes = 2: [A B] C [E];
+    Lanes = 3: [A B C] E [];
+}

@@ -5,6 +5,7 @@
 
 use super::element::Element;
 use super::memory::{In, Out, Vmem};
+use super::panics;
 use super::session::{self, Session};
 use super::shape::Shape;
 use super::value::{Handle, Scalar};
@@ -47,6 +48,8 @@ pub enum Class {
     Number,
     /// `Float`.
     Float,
+    /// `Int`.
+    Int,
     /// `Bits`.
     Bits,
 }
@@ -57,16 +60,16 @@ impl Class {
             Class::Element => true,
             Class::Number => dtype.is_number(),
             Class::Float => dtype.is_float(),
+            Class::Int => dtype.is_integer(),
             Class::Bits => !dtype.is_float(),
         }
     }
 
-    const fn list(self) -> &'static str {
-        match self {
-            Class::Element => "f32, bf16, i32 or bool",
-            Class::Number => "f32, bf16 or i32",
-            Class::Float => "f32 or bf16",
-            Class::Bits => "i32 or bool",
+    fn list(self) -> String {
+        let takes: Vec<&str> = DType::ALL.into_iter().filter(|&dtype| self.takes(dtype)).map(DType::name).collect();
+        match &takes[..] {
+            [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+            _ => takes.concat(),
         }
     }
 }
@@ -90,11 +93,12 @@ pub fn stage(
     for name in signature.sizes {
         builder.size(name);
     }
+    panics::watch();
     let session = Session::new(builder, blocks.clone(), config.precision);
     let (session, outcome) = session::scope(session, || build(&elements));
-    let mut faults = session.faults;
+    let mut faults = distinct(session.faults);
     if let Err(panic) = outcome {
-        faults.push(BuildFault::panic(panic.as_ref(), loc));
+        faults.push(BuildFault::panic(panic.as_ref(), panics::take().unwrap_or(loc)));
     }
     let mut finished = None;
     if faults.is_empty() {
@@ -119,6 +123,17 @@ fn of_function(error: LaunchError, config: &Config) -> Error {
         _ => None,
     };
     found.map_or_else(|| error.into(), Error::from)
+}
+
+/// A line that is recorded more than once, in a helper or an unrolled loop, is wrong once.
+fn distinct(faults: Vec<BuildFault>) -> Vec<BuildFault> {
+    let mut seen: Vec<BuildFault> = vec![];
+    for fault in faults {
+        if !seen.iter().any(|known| known.code() == fault.code() && known.loc() == fault.loc()) {
+            seen.push(fault);
+        }
+    }
+    seen
 }
 
 /// One block size that is too large makes many values too large: keeps the first, with the name of the block size.
@@ -169,7 +184,7 @@ fn elements(signature: &Signature, config: &Config, inputs: &[DType], loc: &Loc)
             Elem::Fixed(want) => return Err(refuse(want.to_string())),
             Elem::Param(index) => match bound[index] {
                 None if !signature.elements[index].1.takes(got) => {
-                    return Err(refuse(signature.elements[index].1.list().to_string()));
+                    return Err(refuse(signature.elements[index].1.list()));
                 }
                 None => bound[index] = Some((operand, got, loc)),
                 Some((_, first, _)) if first == got => {}
@@ -191,7 +206,7 @@ fn elements(signature: &Signature, config: &Config, inputs: &[DType], loc: &Loc)
             }
         };
         if !class.takes(dtype) {
-            let want = class.list().to_string();
+            let want = class.list();
             return Err(LaunchError::ElementType { operand: name.to_string(), want, got: dtype, loc: loc.clone() });
         }
         elements.push(dtype);
@@ -280,7 +295,8 @@ fn window<T: Element, S: Shape>(
     let shape = S::shape();
     let kept = squeezed.iter().filter(|s| !**s).count();
     if kept != shape.rank() {
-        let rule = Rule::BlockShape { block: format!("{kept} blocked dimensions"), operand: shape };
+        let plural = if kept == 1 { "" } else { "s" };
+        let rule = Rule::BlockShape { block: format!("{kept} dimension{plural}"), operand: shape };
         session::fault(BuildFault::Rule(Fault { rule, at: name.to_string(), loc }));
         return session::dead();
     }

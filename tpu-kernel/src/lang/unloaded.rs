@@ -2,10 +2,11 @@
 //! error that says to load first. Nothing here records anything.
 
 use super::Dim;
+use super::axes::HasAxes;
 use super::element::Element;
 use super::memory::{In, Out, Vmem};
 use super::session;
-use super::shape::{HasAxis, Shape};
+use super::shape::Shape;
 use super::value::{Handle, Tile};
 
 /// A value that arithmetic takes: never memory. The bound makes `window + tile` an error about memory.
@@ -62,9 +63,12 @@ macro_rules! no_functions {
         // The bound is the method's, not the block's: a method that is found and then refused explains itself.
         #[doc(hidden)]
         impl<T: Element, S: Shape> $name<T, S> {
-            no_functions!(@unary $name: exp sqrt rsqrt tanh abs);
-            no_functions!(@binary $name: maximum minimum);
-            no_functions!(@reduction $name: sum max min);
+            no_functions!(@unary $name: exp exp2 expm1 log log2 log1p sqrt rsqrt cbrt recip recip_approx);
+            no_functions!(@unary $name: sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erf_inv);
+            no_functions!(@unary $name: floor ceil round round_even trunc abs sign popcount clz square);
+            no_functions!(@unary $name: relu relu6 selu sigmoid log_sigmoid silu gelu gelu_tanh hard_sigmoid hard_swish softplus mish);
+            no_functions!(@binary $name: maximum minimum floor_mod floor_div shr_logical pow atan2 hypot copysign next_after powi);
+            no_functions!(@reduction $name: sum prod max min mean variance std_dev logsumexp softmax log_softmax);
 
             pub fn cast<U: Element>(self) -> Tile<U, S>
             where
@@ -110,7 +114,7 @@ macro_rules! no_functions {
     (@reduction $name:ident: $($method:ident)+) => { $(
         pub fn $method<A>(self, _axis: A) -> Tile<T, S::Reduced>
         where
-            S: HasAxis<A>,
+            S: HasAxes<A>,
             (): LoadedFirst<$name<T, S>>,
         {
             nothing()
@@ -119,4 +123,4 @@ macro_rules! no_functions {
 }
 
 no_functions!(In Out Vmem);
-not_a_value!(In Out Vmem: [Add add, Sub sub, Mul mul, Div div, Rem rem]);
+not_a_value!(In Out Vmem: [Add add, Sub sub, Mul mul, Div div, Rem rem, BitAnd bitand, BitOr bitor, BitXor bitxor, Shl shl, Shr shr]);

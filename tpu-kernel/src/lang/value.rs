@@ -1,9 +1,11 @@
 //! The handles of values: [`Tile`] and [`Scalar`], and what else may stand where one is expected.
 
-use super::element::{Element, Float};
+use super::element::{Element, Float, Int};
 use super::session::{self, Raw};
 use super::shape::{BcastShape, Shape};
-use crate::ir::{DType, Literal, Loc, OpKind, Type};
+use crate::BuildFault;
+use crate::formats::{F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4};
+use crate::ir::{Literal, Loc, OpKind, Type};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -110,11 +112,12 @@ impl<T: Element> IntoScalar<T> for Scalar<T> {
         self
     }
 }
+/// One outside the range of `T` is a fault.
 #[diagnostic::do_not_recommend]
-impl IntoScalar<i32> for i32 {
+impl<T: Int> IntoScalar<T> for i32 {
     #[track_caller]
-    fn into_scalar(self) -> Scalar<i32> {
-        constant(self.into(), Loc::caller())
+    fn into_scalar(self) -> Scalar<T> {
+        integer(self, Loc::caller())
     }
 }
 #[diagnostic::do_not_recommend]
@@ -125,10 +128,11 @@ impl IntoScalar<bool> for bool {
     }
 }
 /// Rounded to `T`.
+#[diagnostic::do_not_recommend]
 impl<T: Float> IntoScalar<T> for f32 {
     #[track_caller]
     fn into_scalar(self) -> Scalar<T> {
-        constant(float(T::DTYPE, self), Loc::caller())
+        float(self, Loc::caller())
     }
 }
 
@@ -143,7 +147,16 @@ macro_rules! from_literal {
         }
     )+ };
 }
-from_literal!(f32, half::bf16, i32, bool);
+// Of the integers of Rust `i32` alone: a literal has one type. `Scalar::new` takes the others.
+from_literal!(f32, half::bf16, half::f16, F8E4M3, F8E5M2, F8E4M3B11, F4E2M1, i32, I4, I2, U4, bool);
+
+impl<T: Element> Scalar<T> {
+    /// A constant of the kernel, of exactly this value.
+    #[track_caller]
+    pub fn new(value: T) -> Scalar<T> {
+        constant(value.into(), Loc::caller())
+    }
+}
 
 /// What has a shape, right or wrong where it stands: a trait of its own, so that a wrong operand is one error.
 pub trait Shaped {
@@ -160,7 +173,8 @@ macro_rules! shaped {
     )+ };
 }
 
-shaped!(f32, f64, bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, half::bf16);
+shaped!(f32, f64, bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
+shaped!(half::bf16, half::f16, F8E4M3, F8E5M2, F8E4M3B11, F4E2M1, I4, I2, U4);
 #[diagnostic::do_not_recommend]
 impl<T> Shaped for Scalar<T> {
     type Shape = ();
@@ -219,17 +233,17 @@ macro_rules! scalar_operand {
 }
 
 scalar_operand!([T: Element] Scalar<T>, T, |value, _loc| value);
-scalar_operand!([] i32, i32, |value, loc| constant(value.into(), loc.clone()));
+scalar_operand!([T: Int] i32, T, |value, loc| integer(value, loc.clone()));
 scalar_operand!([] bool, bool, |value, loc| constant(value.into(), loc.clone()));
 
 // The one that errors show: where a float literal is wrong, the elements are not floating-point.
 impl<T: Float> Operand<T> for f32 {
     type WithScalar = Scalar<T>;
     fn operand<J: Shape>(self, loc: &Loc) -> Raw {
-        constant::<T>(float(T::DTYPE, self), loc.clone()).operand::<J>(loc)
+        float::<T>(self, loc.clone()).operand::<J>(loc)
     }
     fn after_scalar(self, kind: OpKind, left: Scalar<T>, loc: &Loc) -> Scalar<T> {
-        constant::<T>(float(T::DTYPE, self), loc.clone()).after_scalar(kind, left, loc)
+        float::<T>(self, loc.clone()).after_scalar(kind, left, loc)
     }
 }
 
@@ -238,12 +252,27 @@ pub(super) fn constant<T: Element>(literal: Literal, loc: Loc) -> Scalar<T> {
     Scalar::wrap(session::emit(OpKind::Const(literal), &[], loc))
 }
 
-/// A Rust float literal as an element of that type.
-pub(super) fn float(dtype: DType, value: f32) -> Literal {
-    match dtype {
-        DType::F32 => value.into(),
-        _ => half::bf16::from_f32(value).into(),
+/// A Rust float literal as an element of `T`, rounded; one that is finite stays finite.
+pub(super) fn float<T: Float>(value: f32, loc: Loc) -> Scalar<T> {
+    let literal = Literal::from_f32(T::DTYPE, value);
+    if value.is_finite() && !literal.as_f32().is_some_and(f32::is_finite) {
+        return unfit(format!("{value:?}"), literal, loc);
     }
+    constant(literal, loc)
+}
+
+/// A Rust integer literal as an element of `T`.
+pub(super) fn integer<T: Int>(value: i32, loc: Loc) -> Scalar<T> {
+    let literal = Literal::from_int(T::DTYPE, i64::from(value));
+    if literal.as_int() != Some(i64::from(value)) {
+        return unfit(value.to_string(), literal, loc);
+    }
+    constant(literal, loc)
+}
+
+fn unfit<T: Element>(value: String, becomes: Literal, loc: Loc) -> Scalar<T> {
+    session::fault(BuildFault::Literal { value, dtype: T::DTYPE, becomes, loc });
+    Scalar::wrap(session::dead())
 }
 
 /// The value repeated to the shape `J`; nothing is recorded where it has that shape.

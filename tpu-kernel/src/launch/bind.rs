@@ -260,8 +260,8 @@ fn block_indices(kernel: &Kernel, binding: &Binding) -> Result<(), LaunchError> 
             let allowed = maps::Range { lo: 0, hi: blocks as i64 - 1 };
             let Some((step, index)) = maps::first_outside(kernel, &window.map, &numbers, axis, allowed) else { continue };
             if first.as_ref().is_none_or(|(earliest, _)| step < *earliest) {
-                let (operand, loc) = (param.name.clone(), param.loc.clone());
-                let error = LaunchError::BlockIndex { operand, axis, index, extent, block, blocks, step: step.clone(), loc };
+                let (operand, array, loc) = (param.name.clone(), binding.arrays[at].clone(), param.loc.clone());
+                let error = LaunchError::BlockIndex { operand, axis, array, index, extent, block, blocks, step: step.clone(), loc };
                 first = Some((step, error));
             }
         }

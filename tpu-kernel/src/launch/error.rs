@@ -85,13 +85,16 @@ pub enum LaunchError {
     },
     /// L008
     #[error(
-        "block index {index} along axis {axis} of operand `{operand}` is outside the array: {extent} elements in blocks of {block} make {blocks} blocks; at grid step {step:?}"
+        "block index {index} along axis {axis} of operand `{operand}` is outside the array {array:?}: {} in blocks of {block} make {}; at grid step {step:?}",
+        counted(.extent, "element"), counted(.blocks, "block")
     )]
     BlockIndex {
         /// The operand.
         operand: String,
         /// The axis of the array.
         axis: usize,
+        /// The array's shape.
+        array: Vec<usize>,
         /// What the index map gave.
         index: i64,
         /// Elements of the array along the axis.
@@ -231,6 +234,10 @@ fn mismatch(size: &str, first: &(String, usize), then: &(String, usize)) -> Stri
     }
 }
 
+fn counted(n: &usize, what: &str) -> String {
+    format!("{n} {what}{}", if *n == 1 { "" } else { "s" })
+}
+
 fn quoted(names: &[String]) -> String {
     match names {
         [] => "none".to_string(),
@@ -239,9 +246,9 @@ fn quoted(names: &[String]) -> String {
 }
 
 impl LaunchError {
-    /// The stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
+    crate::codes! {
+        /// The stable code.
+        [const] {
             LaunchError::ArgumentCount { .. } => "L001",
             LaunchError::ArgumentKind { .. } => "L002",
             LaunchError::Rank { .. } => "L003",

@@ -3,9 +3,9 @@
 //! Rules: tpu-kernel knows no runtime. `#[tpu_kernel]` makes a type that is [`Launchable`]; a runtime
 //! implements [`Target`] and decides where arrays live, what is cached and what executes.
 
-use crate::Error;
 use crate::ir::{DType, Kernel, Literal, Loc, Precision};
 use crate::transform::Transforms;
+use crate::{Error, F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4, bf16, f16};
 
 /// What a user chose for one launch of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -31,6 +31,8 @@ pub enum Allow {
     BlockShape,
     /// Outputs with blocks that no step of the grid visits: they are poison (NaN, `i32::MIN`, true).
     Unwritten,
+    /// Products of element types that the chip's matrix units do not take.
+    DotTypes,
 }
 
 /// A kernel with a configuration: what `#[tpu_kernel]` makes.
@@ -107,26 +109,17 @@ impl<T> From<Literal> for Arg<'_, T> {
         Arg::Scalar(scalar)
     }
 }
-impl<T> From<f32> for Arg<'_, T> {
-    fn from(scalar: f32) -> Self {
-        Arg::Scalar(scalar.into())
-    }
+
+macro_rules! scalars {
+    ($($ty:ty),+ $(,)?) => { $(
+        impl<T> From<$ty> for Arg<'_, T> {
+            fn from(scalar: $ty) -> Self {
+                Arg::Scalar(scalar.into())
+            }
+        }
+    )+ };
 }
-impl<T> From<half::bf16> for Arg<'_, T> {
-    fn from(scalar: half::bf16) -> Self {
-        Arg::Scalar(scalar.into())
-    }
-}
-impl<T> From<i32> for Arg<'_, T> {
-    fn from(scalar: i32) -> Self {
-        Arg::Scalar(scalar.into())
-    }
-}
-impl<T> From<bool> for Arg<'_, T> {
-    fn from(scalar: bool) -> Self {
-        Arg::Scalar(scalar.into())
-    }
-}
+scalars!(f32, bf16, f16, F8E4M3, F8E5M2, F8E4M3B11, F4E2M1, i32, i16, i8, I4, I2, u32, u16, u8, U4, bool);
 
 /// A runtime that launches kernels.
 pub trait Target {

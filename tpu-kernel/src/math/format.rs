@@ -1,6 +1,6 @@
 //! Narrow floats in registers: from their bits to f32, to the nearest of their numbers, and back to bits.
 //!
-//! Rules: a register holds a number of a format as that f32. [`decode`] and [`pack`] are exact and keep the sign of NaN;
+//! Rules: a register holds a number of a format as that f32. [`decode`] and [`pack`] are exact, of NaN too;
 //! [`round`] rounds to nearest even and overflows as [`Format::encode`], which is [`pack`] after [`round`].
 //!
 //! Method: a number of the format times the right power of two has, as an f32, the exponent and mantissa bits of the
@@ -89,6 +89,13 @@ pub fn pack<L: Lanes>(l: &mut L, format: Format, x: L::F) -> L::I {
     let scale = l.f32(power_of_two(format.bias - 127));
     let small = l.mul(x, scale);
     let small = l.to_bits(small);
+    let small = if format.overflow == Overflow::Infinity {
+        // A product makes a signalling NaN quiet.
+        let is_nan = l.is_nan(x);
+        l.iselect(is_nan, bits, small)
+    } else {
+        small
+    };
     let (small, mask) = (l.ushr(small, dropped(format)), l.i32((format.sign() - 1).cast_signed()));
     // The exponent of infinity and NaN, all ones, is cut to all ones.
     let magnitude = l.iand(small, mask);

@@ -9,6 +9,7 @@
 mod binary;
 mod exp;
 mod format;
+mod integral;
 mod lanes;
 mod neighbour;
 mod scalar;
@@ -21,6 +22,7 @@ mod unary;
 pub use binary::binary;
 pub use exp::exp;
 pub use format::{decode, encode, pack, round};
+pub use integral::{ceil, floor, round_even, trunc};
 pub use lanes::Lanes;
 pub use neighbour::next_after;
 pub use scalar::Scalar;

@@ -55,6 +55,10 @@ pub fn stochastic_round<L: Lanes>(l: &mut L, format: Format, x: L::F, random: L:
     let (last, beyond) = (l.f32(format.decode(format.largest())), l.f32(beyond(format)));
     let over = l.lt(last, value);
     let value = l.select(over, beyond, value);
+    // The step of infinity is none.
+    let infinity = l.f32(f32::INFINITY);
+    let is_infinite = l.eq(magnitude, infinity);
+    let value = l.select(is_infinite, beyond, value);
     let is_nan = l.is_nan(x);
     let nan = l.f32(f32::NAN);
     let value = l.select(is_nan, nan, value);

@@ -210,9 +210,9 @@ pub enum TransformError {
 }
 
 impl TransformError {
-    /// The stable code.
-    pub const fn code(&self) -> &'static str {
-        match self {
+    crate::codes! {
+        /// The stable code.
+        [const] {
             TransformError::UnknownOperand { .. } => "T001",
             TransformError::Role { .. } => "T002",
             TransformError::Repeated { .. } => "T003",

@@ -111,7 +111,7 @@ macro_rules! entry {
         /// aligned for them; results overlap nothing else that is named here.
         pub unsafe extern "C" fn $name(task: *const Task, slots: *const Slot, amount: i32, memory: *mut u8) -> i64 {
             // SAFETY: by this function's contract.
-            unsafe { $inner(&*task, slots, amount, memory) }
+            unsafe { $inner(task, slots, amount, memory) }
         }
     };
 }
@@ -130,8 +130,8 @@ entry!(
 );
 entry!(
     /// Orders along `axis` by the keys in slot 0: `dims`, `number`, `reverse`. Then `payloads` groups of two slots, from and
-    /// to; `step` of the n-th task after this one is not read, `bytes` of it says how wide the n-th payload is. The memory has
-    /// 8 aligned bytes for each element along the axis.
+    /// to; the n-th task after this one says by its `bytes` how wide the n-th payload is. The memory has 8 aligned bytes for
+    /// each element along the axis.
     sort, sort_tiles
 );
 entry!(
@@ -147,7 +147,9 @@ entry!(
     random_bits, random_tile
 );
 
-unsafe fn rotate_tile(task: &Task, slots: *const Slot, amount: i32, _: *mut u8) -> i64 {
+unsafe fn rotate_tile(task: *const Task, slots: *const Slot, amount: i32, _: *mut u8) -> i64 {
+    // SAFETY: by the contract of `rotate`.
+    let task = unsafe { &*task };
     let Some((dims, axis)) = shape(task) else { return done(None) };
     let step = (task.step_axis < RANK as u32).then_some((task.step_axis as usize, task.step));
     if step.is_some_and(|(at, _)| at == axis) {
@@ -161,7 +163,9 @@ unsafe fn rotate_tile(task: &Task, slots: *const Slot, amount: i32, _: *mut u8) 
     })))
 }
 
-unsafe fn gather_tile(task: &Task, slots: *const Slot, _: i32, _: *mut u8) -> i64 {
+unsafe fn gather_tile(task: *const Task, slots: *const Slot, _: i32, _: *mut u8) -> i64 {
+    // SAFETY: by the contract of `gather`.
+    let task = unsafe { &*task };
     let Some((dims, axis)) = shape(task) else { return done(None) };
     // SAFETY: by the contract of `gather`.
     let [from, at, to] = [0, 1, 2].map(|i| unsafe { &*slots.add(i) });
@@ -179,7 +183,9 @@ unsafe fn gather_tile(task: &Task, slots: *const Slot, _: i32, _: *mut u8) -> i6
     }
 }
 
-unsafe fn scan_tile(task: &Task, slots: *const Slot, _: i32, _: *mut u8) -> i64 {
+unsafe fn scan_tile(task: *const Task, slots: *const Slot, _: i32, _: *mut u8) -> i64 {
+    // SAFETY: by the contract of `scan`.
+    let task = unsafe { &*task };
     let Some((dims, axis)) = shape(task) else { return done(None) };
     // SAFETY: by the contract of `scan`.
     let (from, to) = unsafe { (&*slots, &*slots.add(1)) };
@@ -190,7 +196,9 @@ unsafe fn scan_tile(task: &Task, slots: *const Slot, _: i32, _: *mut u8) -> i64 
     }))
 }
 
-unsafe fn sort_tiles(task: &Task, slots: *const Slot, _: i32, memory: *mut u8) -> i64 {
+unsafe fn sort_tiles(tasks: *const Task, slots: *const Slot, _: i32, memory: *mut u8) -> i64 {
+    // SAFETY: by the contract of `sort`.
+    let task = unsafe { &*tasks };
     let Some((dims, axis)) = shape(task) else { return done(None) };
     let pairs = Slot { ptr: memory, strides: [0; RANK] };
     // SAFETY: by the contract of `sort`: the memory is apart from every tile.
@@ -207,9 +215,7 @@ unsafe fn sort_tiles(task: &Task, slots: *const Slot, _: i32, memory: *mut u8) -
         }
         for payload in 0..task.payloads as usize {
             // SAFETY: as above: there are two slots and a task of its own for each payload.
-            let (own, from, to) = unsafe {
-                (&*std::ptr::from_ref(task).add(1 + payload), &*slots.add(1 + 2 * payload), &*slots.add(2 + 2 * payload))
-            };
+            let (own, from, to) = unsafe { (&*tasks.add(1 + payload), &*slots.add(1 + 2 * payload), &*slots.add(2 + 2 * payload)) };
             let moved = by_bytes!(own.bytes, T => {
                 // SAFETY: as above.
                 let tiles = unsafe { read::<T>(from, dims).zip(write::<T>(to, dims)) };
@@ -223,7 +229,9 @@ unsafe fn sort_tiles(task: &Task, slots: *const Slot, _: i32, memory: *mut u8) -
     DONE
 }
 
-unsafe fn bitcast_tile(task: &Task, slots: *const Slot, _: i32, _: *mut u8) -> i64 {
+unsafe fn bitcast_tile(task: *const Task, slots: *const Slot, _: i32, _: *mut u8) -> i64 {
+    // SAFETY: by the contract of `bitcast`.
+    let task = unsafe { &*task };
     let Some((dims, _)) = shape(task) else { return done(None) };
     let source = with(dims, RANK - 2, task.extent);
     let [old, new] = task.bits;
@@ -242,7 +250,9 @@ unsafe fn bitcast_tile(task: &Task, slots: *const Slot, _: i32, _: *mut u8) -> i
     })))
 }
 
-unsafe fn argument_tile(task: &Task, slots: *const Slot, _: i32, _: *mut u8) -> i64 {
+unsafe fn argument_tile(task: *const Task, slots: *const Slot, _: i32, _: *mut u8) -> i64 {
+    // SAFETY: by the contract of `argument`.
+    let task = unsafe { &*task };
     let Some((dims, axis)) = shape(task).filter(|_| matches!(task.op, MAX | MIN)) else { return done(None) };
     // SAFETY: by the contract of `argument`.
     let (from, to) = unsafe { (&*slots, &*slots.add(1)) };
@@ -254,7 +264,9 @@ unsafe fn argument_tile(task: &Task, slots: *const Slot, _: i32, _: *mut u8) -> 
     }))
 }
 
-unsafe fn random_tile(task: &Task, slots: *const Slot, _: i32, memory: *mut u8) -> i64 {
+unsafe fn random_tile(task: *const Task, slots: *const Slot, _: i32, memory: *mut u8) -> i64 {
+    // SAFETY: by the contract of `random_bits`.
+    let task = unsafe { &*task };
     if !fits::<Rng>(memory) {
         return done(None);
     }

@@ -40,7 +40,8 @@ impl<'a, T: Copy> View<'a, T> {
     /// The elements along a dimension from that index on.
     pub(super) fn line(&self, index: Dims, axis: usize) -> Line<'a, T> {
         let start: usize = index.iter().zip(self.strides).map(|(&i, stride)| i * stride).sum();
-        Line { data: &self.data[start..], stride: self.strides[axis], len: self.dims[axis] - index[axis] }
+        // A line of no elements starts behind the last one, which may lie behind the tile.
+        Line { data: &self.data[start.min(self.data.len())..], stride: self.strides[axis], len: self.dims[axis] - index[axis] }
     }
 
     /// Copies elements along the last dimension from that index on.

@@ -25,7 +25,7 @@ impl Code<'_> {
     }
 
     /// Words with the bits of elements as they lie in memory.
-    fn to_bits(&mut self, dtype: DType, x: Pack) -> Pack {
+    fn bits_of(&mut self, dtype: DType, x: Pack) -> Pack {
         match dtype {
             DType::Bool => x.map(|v| {
                 if self.is_vector(v) {
@@ -73,7 +73,7 @@ impl Code<'_> {
 
     /// Writes a scalar element.
     pub(in crate::cranelift) fn store_scalar(&mut self, dtype: DType, v: Value, address: Value, offset: i32) {
-        let raw = self.to_bits(dtype, Pack::one(v)).values()[0];
+        let raw = self.bits_of(dtype, Pack::one(v)).values()[0];
         self.store_raw(dtype, raw, address, offset);
     }
 
@@ -94,7 +94,7 @@ impl Code<'_> {
 
     /// Writes elements to these addresses.
     pub(in crate::cranelift) fn scatter(&mut self, dtype: DType, pack: Pack, places: &[(Value, i32)]) {
-        let raw = self.to_bits(dtype, pack);
+        let raw = self.bits_of(dtype, pack);
         for (&v, four) in raw.values().iter().zip(places.chunks(4)) {
             for (lane, &(address, offset)) in four.iter().enumerate() {
                 let x = self.b.ins().extractlane(v, lane as u8);
@@ -157,7 +157,7 @@ impl Code<'_> {
 
     /// Writes one or four vectors as consecutive elements.
     pub(in crate::cranelift) fn store_vectors(&mut self, dtype: DType, pack: Pack, address: Value) {
-        let raw = self.to_bits(dtype, pack);
+        let raw = self.bits_of(dtype, pack);
         let raw = raw.values();
         let (bytes, pairs) = (dtype.bytes(), raw.len() / 2);
         if bytes == 4 {

@@ -37,12 +37,15 @@ impl Code<'_> {
                     self.rounded(to, x)
                 }
             }
-            _ if from.is_float() => self.to_integer(to, x),
+            _ if from.is_float() => self.cut_to_integer(to, x),
             _ if to.is_float() => {
                 let ty = Self::float_type(self.is_vector(x.values()[0]));
-                let y = x.map(|v| {
-                    if from == DType::U32 { self.b.ins().fcvt_from_uint(ty, v) } else { self.b.ins().fcvt_from_sint(ty, v) }
-                });
+                let y =
+                    x.map(
+                        |v| {
+                            if from == DType::U32 { self.b.ins().fcvt_from_uint(ty, v) } else { self.b.ins().fcvt_from_sint(ty, v) }
+                        },
+                    );
                 if integers_fit(from, to) { y } else { self.rounded(to, y) }
             }
             _ => {
@@ -78,7 +81,7 @@ impl Code<'_> {
     }
 
     /// Toward zero; cut to the range of the type; NaN to 0.
-    fn to_integer(&mut self, to: DType, x: Pack) -> Pack {
+    fn cut_to_integer(&mut self, to: DType, x: Pack) -> Pack {
         let word = self.word_like(x);
         if to == DType::U32 {
             return x.map(|v| self.b.ins().fcvt_to_uint_sat(word, v));

@@ -45,17 +45,14 @@ impl Code<'_> {
             UnaryOp::Neg => return x.map(|v| self.b.ins().fneg(v)),
             UnaryOp::Abs => return x.map(|v| self.b.ins().fabs(v)),
             UnaryOp::Sign => return self.sign(x),
-            UnaryOp::Floor => x.map(|v| self.b.ins().floor(v)),
-            UnaryOp::Ceil => x.map(|v| self.b.ins().ceil(v)),
-            UnaryOp::RoundEven => x.map(|v| self.b.ins().nearest(v)),
-            UnaryOp::Trunc => x.map(|v| self.b.ins().trunc(v)),
+            UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::RoundEven | UnaryOp::Trunc => self.integral(op, x),
             UnaryOp::Round => {
                 // The sum with one half itself would round up what lies just below it.
                 let mut l = Math::new(self, x);
                 let half = l.f32(f32::from_bits(BELOW_HALF));
                 let half = copysign(&mut l, half, x);
                 let sum = l.add(x, half);
-                sum.map(|v| self.b.ins().trunc(v))
+                self.integral(UnaryOp::Trunc, sum)
             }
             UnaryOp::IsNan => return Math::new(self, x).is_nan(x),
             UnaryOp::IsFinite => {
@@ -84,6 +81,20 @@ impl Code<'_> {
             // Integers of the type's range are numbers of the type.
             UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::RoundEven | UnaryOp::Trunc | UnaryOp::Round => self.zero_settled(dtype, y),
             _ => self.rounded(dtype, y),
+        }
+    }
+
+    /// An integer beside each number: by an instruction, where the processor has it.
+    fn integral(&mut self, op: UnaryOp, x: Pack) -> Pack {
+        match (op, self.features.rounds) {
+            (UnaryOp::Floor, true) => x.map(|v| self.b.ins().floor(v)),
+            (UnaryOp::Ceil, true) => x.map(|v| self.b.ins().ceil(v)),
+            (UnaryOp::RoundEven, true) => x.map(|v| self.b.ins().nearest(v)),
+            (_, true) => x.map(|v| self.b.ins().trunc(v)),
+            (UnaryOp::Floor, false) => math::floor(&mut Math::new(self, x), x),
+            (UnaryOp::Ceil, false) => math::ceil(&mut Math::new(self, x), x),
+            (UnaryOp::RoundEven, false) => math::round_even(&mut Math::new(self, x), x),
+            (_, false) => math::trunc(&mut Math::new(self, x), x),
         }
     }
 

@@ -31,7 +31,8 @@ impl Code<'_> {
         let n = self.b.ins().iconst(types::I64, lanes as i64);
         let at = offset_of!(Helpers, functions) + function as usize * size_of::<usize>();
         self.call(at, &[a, b, a, n], None);
-        let results: Vec<Value> = (0..x.values().len()).map(|at| self.b.ins().stack_load(types::I64, ty, slots[0], (at * 16) as i32)).collect();
+        let results: Vec<Value> =
+            (0..x.values().len()).map(|at| self.b.ins().stack_load(types::I64, ty, slots[0], (at * 16) as i32)).collect();
         Pack::from_slice(&results)
     }
 }

@@ -136,11 +136,8 @@ impl Code<'_> {
         let by_minus_one = self.b.ins().icmp(IntCC::Equal, d, minus_one);
         let special = self.b.ins().bor(by_zero, by_minus_one);
         let safe = self.b.ins().select(special, one, d);
-        let (plain, at_minus_one) = if remainder {
-            (self.b.ins().srem(n, safe), zero)
-        } else {
-            (self.b.ins().sdiv(n, safe), self.b.ins().ineg(n))
-        };
+        let (plain, at_minus_one) =
+            if remainder { (self.b.ins().srem(n, safe), zero) } else { (self.b.ins().sdiv(n, safe), self.b.ins().ineg(n)) };
         let rest = self.b.ins().select(by_minus_one, at_minus_one, plain);
         self.b.ins().select(by_zero, at_zero, rest)
     }

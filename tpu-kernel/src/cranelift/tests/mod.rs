@@ -1,8 +1,14 @@
 //! The executor against the interpreter: same kernel, same arrays, same bits (NaN compares as NaN).
 
 mod control;
+mod effects;
+mod elementwise;
+mod movement;
 mod ops;
+mod order;
+mod products;
 mod ragged;
+mod reductions;
 mod safety;
 
 use super::Executable;
@@ -36,38 +42,10 @@ impl Array {
         })
     }
 
-    /// Every kind of number: special values among ordinary ones.
+    /// Every kind of number: special values among ordinary ones, bits beyond the width too.
     fn wild(dtype: DType, shape: &[usize], seed: u32) -> Array {
         let mut random = Random(seed);
-        Array::new(dtype, shape, |i| {
-            let r = random.next();
-            match (dtype, i % 3) {
-                (DType::Bool, _) => r & 1,
-                (DType::I32, 0) => [0, 1, u32::MAX, i32::MIN as u32, i32::MAX as u32, 7, 0xffff_fff9][r as usize % 7],
-                (DType::I32, _) => r,
-                (_, 0) => {
-                    const F: [f32; 14] = [
-                        0.0,
-                        -0.0,
-                        1.0,
-                        -1.0,
-                        f32::INFINITY,
-                        f32::NEG_INFINITY,
-                        f32::NAN,
-                        f32::MAX,
-                        f32::MIN_POSITIVE,
-                        1e-40,
-                        -1e-45,
-                        2147483648.0,
-                        -2147483648.0,
-                        0.5,
-                    ];
-                    Literal::from_f64(dtype, f64::from(F[r as usize % F.len()])).bits()
-                }
-                (_, 1) => Literal::from_f64(dtype, f64::from(r) / f64::from(u32::MAX) * 8.0 - 4.0).bits(),
-                _ => Literal::from_bits(dtype, if dtype == DType::Bf16 { r >> 16 } else { r }).bits(),
-            }
-        })
+        Array::new(dtype, shape, |_| wild(dtype, &mut random))
     }
 
     fn zeros(dtype: DType, shape: &[usize]) -> Array {
@@ -75,12 +53,56 @@ impl Array {
     }
 
     fn literals(&self) -> Vec<Literal> {
-        let bits = |b: &[u8]| b.iter().rev().fold(0u32, |n, &x| n << 8 | u32::from(x));
-        self.bytes.chunks(self.dtype.bytes()).map(|b| Literal::from_bits(self.dtype, bits(b))).collect()
+        self.words().into_iter().map(|word| Literal::from_bits(self.dtype, word)).collect()
+    }
+
+    /// The words in memory.
+    fn words(&self) -> Vec<u32> {
+        let word = |b: &[u8]| b.iter().rev().fold(0u32, |n, &x| n << 8 | u32::from(x));
+        self.bytes.chunks(self.dtype.bytes()).map(word).collect()
     }
 
     fn f32s(&self) -> Vec<f32> {
         self.literals().iter().map(|l| l.as_f32().unwrap()).collect()
+    }
+}
+
+/// One number of any kind.
+fn wild(dtype: DType, random: &mut Random) -> u32 {
+    const SPECIAL: [f32; 20] = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+        f32::MAX,
+        f32::MIN_POSITIVE,
+        1e-40,
+        -1e-45,
+        2147483648.0,
+        -2147483648.0,
+        0.5,
+        -0.5,
+        2.5,
+        0.49999997,
+        448.0,
+        65504.0,
+        -8388607.5,
+    ];
+    let (kind, r) = (random.next() % 3, random.next());
+    let (low, high) = dtype.range();
+    match kind {
+        _ if dtype == DType::Bool => r & 1,
+        0 if dtype.is_float() => Literal::from_f64(dtype, f64::from(SPECIAL[r as usize % SPECIAL.len()])).bits(),
+        0 => {
+            let special = [0, 1, -1, low, high, low + 1, high - 1, 7, 31, 32];
+            Literal::from_int(dtype, special[r as usize % special.len()]).bits()
+        }
+        1 if dtype.is_float() => Literal::from_f64(dtype, f64::from(r) / f64::from(u32::MAX) * 8.0 - 4.0).bits(),
+        1 => Literal::from_int(dtype, i64::from(r % 67) - 33).bits(),
+        _ => r,
     }
 }
 
@@ -153,6 +175,10 @@ impl Case {
     }
 
     fn same(&self, want: &Array, got: &Array) {
+        let unused = u32::MAX << (8 * got.dtype.bytes() - 1) << 1;
+        for (word, literal) in got.words().into_iter().zip(got.literals()) {
+            assert_eq!(word, literal.memory() & !unused, "{literal:?} does not fill its memory\n{}", self.kernel);
+        }
         for (at, (w, g)) in want.literals().into_iter().zip(got.literals()).enumerate() {
             let nan = |l: Literal| l.as_f32().is_some_and(f32::is_nan);
             assert!(w == g || (nan(w) && nan(g)), "element {at}: interpreted {w:?}, compiled {g:?}\n{}", self.kernel);

@@ -1,21 +1,21 @@
-//! Every operation for every element type that it takes, over special values and several shapes.
+//! Operations on shapes, and products.
 
 use super::{Array, Case};
-use crate::ir::{BinaryOp, CompareOp, DType, ReduceOp, UnaryOp};
+use crate::ir::DType;
 
 /// Shapes that meet the loops' cases: single vectors, tails, columns, units, merged and unmerged dimensions.
 const SHAPES: &[&[usize]] = &[&[1], &[7], &[37], &[5, 1], &[3, 19], &[8, 128], &[1, 4, 1, 5], &[2, 3, 4, 17]];
 
-fn list(dims: &[usize]) -> String {
+pub(super) fn list(dims: &[usize]) -> String {
     dims.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn dims(dims: &[usize]) -> String {
+pub(super) fn dims(dims: &[usize]) -> String {
     dims.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }
 
 /// A kernel over whole arrays: operands `(name, dtype, shape)`, the last is the output; `%z` is 0.
-fn whole(operands: &[(&str, DType, &[usize])], body: &str) -> String {
+pub(super) fn whole(operands: &[(&str, DType, &[usize])], body: &str) -> String {
     let mut text = String::from("kernel @k() {\n");
     for (at, (name, dtype, shape)) in operands.iter().enumerate() {
         let kind = if at + 1 == operands.len() { "out" } else { "in" };
@@ -30,12 +30,12 @@ fn whole(operands: &[(&str, DType, &[usize])], body: &str) -> String {
     text + "  body {\n    %z = const 0 : i32\n" + body + "  }\n}\n"
 }
 
-fn zeros(shape: &[usize]) -> String {
+pub(super) fn zeros(shape: &[usize]) -> String {
     vec!["%z"; shape.len()].join(", ")
 }
 
 /// Loads `%x` (and `%y`, …), applies `apply`, stores `%r`.
-fn apply(inputs: &[(&str, DType, &[usize])], result: (DType, &[usize]), body: &str) -> Case {
+pub(super) fn apply(inputs: &[(&str, DType, &[usize])], result: (DType, &[usize]), body: &str) -> Case {
     let mut text = String::new();
     for (name, dtype, shape) in inputs {
         text += &format!("    %{name}t = load %{name}[{}] : tile<{}x{dtype}>\n", zeros(shape), dims(shape));
@@ -45,84 +45,6 @@ fn apply(inputs: &[(&str, DType, &[usize])], result: (DType, &[usize]), body: &s
     let mut operands = inputs.to_vec();
     operands.push(("o", result.0, result.1));
     Case::new(&whole(&operands, &text), &[])
-}
-
-#[test]
-fn unary() {
-    for &op in UnaryOp::ALL {
-        for dtype in DType::ALL.into_iter().filter(|&d| op.takes(d)) {
-            for &shape in SHAPES {
-                let ty = dims(shape);
-                let case = apply(&[("x", dtype, shape)], (dtype, shape), &format!("    %r = {op} %xt : tile<{ty}x{dtype}>\n"));
-                case.agree(&[Array::wild(dtype, shape, 1)], &[]).unwrap();
-            }
-        }
-    }
-}
-
-#[test]
-fn binary() {
-    for &op in BinaryOp::ALL {
-        for dtype in DType::ALL.into_iter().filter(|&d| op.takes(d)) {
-            for &shape in SHAPES {
-                let ty = dims(shape);
-                let body = format!("    %r = {op} %xt, %yt : tile<{ty}x{dtype}>\n");
-                let case = apply(&[("x", dtype, shape), ("y", dtype, shape)], (dtype, shape), &body);
-                case.agree(&[Array::wild(dtype, shape, 2), Array::wild(dtype, shape, 3)], &[]).unwrap();
-            }
-        }
-    }
-}
-
-#[test]
-fn compare_and_select() {
-    for &op in CompareOp::ALL {
-        for dtype in DType::ALL.into_iter().filter(|&d| op.takes(d)) {
-            for &shape in SHAPES {
-                let ty = dims(shape);
-                let inputs = [("x", dtype, shape), ("y", dtype, shape)];
-                let arrays = [Array::wild(dtype, shape, 4), Array::wild(dtype, shape, 5)];
-                let compare = format!("    %r = {op} %xt, %yt : tile<{ty}xbool>\n");
-                apply(&inputs, (DType::Bool, shape), &compare).agree(&arrays, &[]).unwrap();
-                let select =
-                    format!("    %c = {op} %xt, %yt : tile<{ty}xbool>\n    %r = select %c, %yt, %xt : tile<{ty}x{dtype}>\n");
-                apply(&inputs, (dtype, shape), &select).agree(&arrays, &[]).unwrap();
-            }
-        }
-    }
-}
-
-#[test]
-fn cast() {
-    for from in DType::ALL {
-        for to in DType::ALL {
-            for &shape in SHAPES {
-                let body = format!("    %r = cast %xt : tile<{}x{to}>\n", dims(shape));
-                let case = apply(&[("x", from, shape)], (to, shape), &body);
-                case.agree(&[Array::wild(from, shape, 6)], &[]).unwrap();
-            }
-        }
-    }
-}
-
-#[test]
-fn reduce() {
-    for &op in ReduceOp::ALL {
-        for dtype in [DType::F32, DType::Bf16, DType::I32] {
-            for shape in
-                [&[1][..], &[5], &[16], &[23], &[100], &[3, 1], &[9, 129], &[33, 6], &[2, 5, 18], &[4, 3, 1, 2], &[8, 128, 1]]
-            {
-                for axis in 0..shape.len() {
-                    let mut reduced = shape.to_vec();
-                    reduced[axis] = 1;
-                    let body = format!("    %r = reduce {op} %xt axis {axis} : tile<{}x{dtype}>\n", dims(&reduced));
-                    let case = apply(&[("x", dtype, shape)], (dtype, &reduced), &body);
-                    case.agree(&[Array::wild(dtype, shape, 7)], &[]).unwrap();
-                    case.agree(&[Array::small(dtype, shape, 8)], &[]).unwrap();
-                }
-            }
-        }
-    }
 }
 
 #[test]

@@ -1,0 +1,12 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: n / B))]
+fn broken<B: Dim>(#[block([n] at (i))] x: In<f32, (B,)>, #[block([n] at (i))] o: Out<f32, (B,)>) {
+    if i == last(0) {
+        o.store(x.load());
+    }
+}
+
+fn main() {
+    let _ = broken();
+}

@@ -1,0 +1,12 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: n / B))]
+fn broken<B: Dim>(#[block([n] at (i))] x: In<i32, (B,)>, #[block([n] at (i))] o: Out<i32, (B,)>) {
+    let mut t = x.load();
+    t += 0.5;
+    o.store(t);
+}
+
+fn main() {
+    let _ = broken();
+}

@@ -1,0 +1,15 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: n / B))]
+fn broken<B: Dim>(
+    #[block([n] at (i))] x: In<f32, (B,)>,
+    #[block([n] at (i))] o: Out<f32, (B,)>,
+    #[scratch] kept: Vmem<f32, (B,)>,
+) {
+    kept.fill(0.0);
+    o.store(x.load() + kept.load_or(0.0));
+}
+
+fn main() {
+    let _ = broken();
+}

@@ -1,0 +1,10 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: n / B))]
+fn broken<B: Dim>(#[block([n] at (i))] x: In<f32, (B,)>, #[block([n] at (i))] o: Out<f32, (B,)>, s: Scalar<f32>) {
+    o.store(x.load() * s.load());
+}
+
+fn main() {
+    let _ = broken();
+}

@@ -1,0 +1,11 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: n / B))]
+fn broken<B: Dim>(#[block([n] at (i))] x: In<f32, (B,)>, #[block([n] at (i))] o: Out<f32, (B,)>) {
+    let _: Tile<f32, (B, B)> = dot(x.load(), x.load());
+    o.store(x.load());
+}
+
+fn main() {
+    let _ = broken();
+}

@@ -1,0 +1,127 @@
+//! What to do about an error: one line of advice for each.
+
+use crate::BuildFault;
+use crate::exec::RunError;
+use crate::ir::Rule;
+use crate::launch::LaunchError;
+
+/// Advice for a kernel that cannot be built.
+pub(super) fn build(fault: &BuildFault) -> &'static str {
+    match fault {
+        BuildFault::Rule(fault) => rule(&fault.rule),
+        BuildFault::TooLarge { .. } => "make the block size smaller: windows, scratch and values share the VMEM",
+        BuildFault::ForeignValue(_) => "build the value inside this kernel's function",
+        BuildFault::OutOfRegion(_) => "give a `let mut` variable a value before the loop or branch, and assign it inside",
+        BuildFault::BrokenRegion(_) => "carry a variable that says whether to go on, and test it",
+        BuildFault::Panic { .. } => "the body of a kernel is Rust that runs while the kernel is built: mend what panics there",
+        BuildFault::Overflow { .. } => {
+            "elements wrap while a kernel runs, but a constant that wraps is no wish: write the constant that is meant"
+        }
+        BuildFault::DivisionByZero { .. } => "divide by a constant that is not zero",
+        BuildFault::Shift { .. } => "shift by 0 up to one bit less than the elements have",
+        BuildFault::Index { .. } => "negative indices count from the end, others from 0",
+        BuildFault::Literal { .. } => "write a value within the range of the elements, or `f32::INFINITY`",
+    }
+}
+
+fn rule(rule: &Rule) -> &'static str {
+    match rule {
+        Rule::OperandCount { .. } | Rule::OperandType { .. } => "the operation's row in docs/ir.md says what it takes",
+        Rule::Mismatch { .. } => "nothing is converted by itself: cast or broadcast one of the operands",
+        Rule::Element { .. } => "cast to an element type that the operation takes",
+        Rule::Axis { .. } => "axes count from 0, outermost first",
+        Rule::Broadcast { .. } => "only dimensions of 1 are repeated: reshape to the same rank first",
+        Rule::Reshape { .. } => "a reshape keeps the number of elements: choose block sizes that agree",
+        Rule::Permutation { .. } => "name each dimension once, as in `[1, 0]`",
+        Rule::Contraction { .. } => "the last dimension of the left must equal the first of the right, or transpose one",
+        Rule::TileShape { .. } => "leave out what is empty; merge dimensions with `reshape`",
+        Rule::TooLarge { .. } => "use smaller blocks and let the grid cover the rest",
+        Rule::OutOfBounds { .. } => "a slice lies inside the operand's block: move its start or make the block larger",
+        Rule::WriteToInput { .. } => "declare the parameter as an output, or keep the values in scratch",
+        Rule::Undefined => "define the value before its use, and carry what leaves a region",
+        Rule::Redefined => "give each result a name of its own",
+        Rule::RegionCount { .. } => "`if` and `while` have two regions, `for` one, all other operations none",
+        Rule::RegionArgs { .. } => "a `for` hands its region the index and what it carries, a `while` what it carries",
+        Rule::RegionYields { .. } => "branches yield the results, loops what they carry on, the test of a `while` a bool",
+        Rule::Results { .. } => "write the type that the operation gives",
+        Rule::CarriedRef => "carry the loaded tile, or an index into the memory",
+        Rule::GridAxis { .. } => "dimensions of the grid count from 0, outermost first",
+        Rule::SizeIndex { .. } => "name the size in the kernel's head",
+        Rule::ImpureMap => "compute the index from grid indices, sizes and constants",
+        Rule::MapRank { .. } => "an index map gives one block index for each dimension of the array",
+        Rule::BlockShape { .. } => "give the block one size for each dimension of the array that is not squeezed",
+        Rule::DuplicateName { .. } => "give each a name of its own",
+        Rule::ParallelAfterArbitrary => "move the parallel dimension to the front, or make it arbitrary",
+        Rule::NeverWritten => "store to it on every path that matters, or remove the parameter",
+        Rule::ArrayRank { .. } => "merge dimensions of the array before the launch",
+        Rule::PerDimension { .. } => "give one number for each dimension of the operand",
+        Rule::Slice { .. } => "a slice ends inside its operand: start earlier, or read fewer elements",
+        Rule::Stride { .. } => "a stride of 1 reads every element",
+        Rule::SameAxis { .. } => "name each axis once",
+        Rule::Bitcast { .. } => "narrower elements need whole groups of rows: make the second to last dimension larger",
+        Rule::DotElements { .. } => "cast one operand to an element type that the other multiplies",
+        Rule::TooDeep { .. } => "split the kernel, or decide with `choose` and `select`",
+    }
+}
+
+/// Advice for a launch that is refused.
+pub(super) fn launch(error: &LaunchError) -> String {
+    match error {
+        LaunchError::ArgumentCount { .. } => "pass inputs and scalars in the order of the kernel's parameters".to_string(),
+        LaunchError::ArgumentKind { want, .. } => format!("pass {want}"),
+        LaunchError::Rank { want, .. } => format!("reshape the array to rank {want}, or declare the operand otherwise"),
+        LaunchError::SizeMismatch { .. } => {
+            "arrays that name one size must agree on it; name two sizes where they need not".to_string()
+        }
+        LaunchError::ElementType { want, .. } => format!("convert the array to {want}, or make the kernel generic over it"),
+        LaunchError::BlocksMissing { .. } => "the block sizes are the kernel's type parameters with the bound `Dim`".to_string(),
+        LaunchError::Unbound { what, .. } => format!("a {what} that only outputs have is set by its lower-case name"),
+        LaunchError::BlockIndex { index, extent, block, blocks, .. } => index_help(*index, Some(*extent), Some(*block), *blocks),
+        LaunchError::EmptyGrid { .. } => "give the grid at least one step for every block of the output".to_string(),
+        LaunchError::SizeRange { .. } => "check the expression against the arrays that are passed".to_string(),
+        LaunchError::Vmem { .. } => {
+            "make the blocks smaller; two buffers let a block arrive while the last one is computed".to_string()
+        }
+        LaunchError::BlockShape { .. } => {
+            "to run in the simulator all the same, allow it on the launch: `.allow(Allow::BlockShape)`".to_string()
+        }
+        LaunchError::BlockRange { name, .. } => format!("set it on the launch, as in `.{}(128)`", name.to_lowercase()),
+        LaunchError::UnknownSize { .. } => "set one of the sizes that the kernel names".to_string(),
+        LaunchError::SizeSet { size, .. } => format!("leave `{size}` out of the launch: the inputs bind it"),
+        LaunchError::TooLarge { .. } => "make the arrays or the grid smaller".to_string(),
+        LaunchError::Unwritten { extent, blocks, .. } => format!(
+            "a block of {extent} or more would cover the axis, or a grid dimension that counts {blocks} block(s); to leave the rest \
+             poison, `.allow(Allow::Unwritten)`"
+        ),
+    }
+}
+
+/// Advice for a run that failed.
+pub(super) fn run(error: &RunError) -> String {
+    match error {
+        RunError::OutOfBounds { .. } => {
+            "a slice is not clamped: bound its start so that it lies inside the operand's block".to_string()
+        }
+        RunError::BlockIndex { index, blocks, .. } => index_help(*index, None, None, *blocks),
+        RunError::LoopStep { .. } => "count upwards, and derive the other direction from the index".to_string(),
+        RunError::GatherIndex { .. } => {
+            "clamp the indices, or give those that mean nothing an index inside and select them away".to_string()
+        }
+        RunError::Unseeded { .. } => "seed it in the first step of the grid: `if i == 0 { prng_seed(seed); }`".to_string(),
+        RunError::Check { .. } => "the kernel's author put this check here: its message says what must hold".to_string(),
+        RunError::Array { .. } | RunError::Count { .. } => "pass what the binding was made from".to_string(),
+        RunError::OutOfMemory { .. } => "make the blocks smaller, or run on a host with more memory".to_string(),
+    }
+}
+
+/// What an index outside the array most likely is.
+fn index_help(index: i64, extent: Option<usize>, block: Option<usize>, blocks: usize) -> String {
+    let within = |n: usize| i64::try_from(n).is_ok_and(|n| index < n);
+    let multiple = |n: usize| i64::try_from(n).is_ok_and(|n| n > 0 && index % n == 0);
+    let element = index > 0 && block != Some(1) && (extent.is_some_and(within) || block.is_some_and(multiple));
+    match (blocks, block) {
+        (0, _) => "the array is empty and has no block: let the grid have no step either".to_string(),
+        (_, Some(n)) if element => format!("did you return an element offset? an index map returns block indices: divide by {n}"),
+        (n, _) => format!("the index map must give 0 to {} along this axis", n - 1),
+    }
+}
