@@ -20,6 +20,7 @@ pub(super) fn build(fault: &BuildFault) -> &'static str {
         BuildFault::DivisionByZero { .. } => "divide by a constant that is not zero",
         BuildFault::Shift { .. } => "shift by 0 up to one bit less than the elements have",
         BuildFault::Index { .. } => "negative indices count from the end, others from 0",
+        BuildFault::Literal { dtype, .. } if dtype.is_integer() => "write a value within the range of the elements",
         BuildFault::Literal { .. } => "write a value within the range of the elements, or `f32::INFINITY`",
     }
 }
@@ -84,6 +85,11 @@ pub(super) fn launch(error: &LaunchError) -> String {
         }
         LaunchError::BlockShape { .. } => {
             "to run in the simulator all the same, allow it on the launch: `.allow(Allow::BlockShape)`".to_string()
+        }
+        LaunchError::DotTypes { .. } => {
+            "cast both operands to bf16, which holds all their values, or to f32; to run in the simulator all the same, allow it on \
+             the launch: `.allow(Allow::DotTypes)`"
+                .to_string()
         }
         LaunchError::BlockRange { name, .. } => format!("set it on the launch, as in `.{}(128)`", name.to_lowercase()),
         LaunchError::UnknownSize { .. } => "set one of the sizes that the kernel names".to_string(),
