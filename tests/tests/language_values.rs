@@ -152,16 +152,12 @@ macro_rules! activations {
             }
         )+
 
-        #[test]
-        fn activations_are_right_everywhere() {
-            let goldens = Goldens::read();
-            for device in devices() {
-                let x = goldens.tensor_f32(&device, "activation.x");
+        fn check_activations(goldens: &Goldens, device: &Device) {
+                let x = goldens.tensor_f32(device, "activation.x");
                 $(
-                    let o = $name().allow(Allow::BlockShape).launch(&device, &x).unwrap();
+                    let o = $name().allow(Allow::BlockShape).launch(device, &x).unwrap();
                     near(&o, &goldens.doubles(concat!("activation.", stringify!($name))), $ulp, $tiny, stringify!($name));
                 )+
-            }
         }
     };
 }
@@ -183,6 +179,14 @@ activations! {
     hard_swish() 3.0 1e-6;
     softplus() 3.0 2e-45;
     mish() 4.0 1e-43;
+}
+
+#[test]
+fn activations_are_right_everywhere() {
+    let goldens = Goldens::read();
+    for device in devices() {
+        check_activations(&goldens, &device);
+    }
 }
 
 type Cube = (D<3>, D<4>, D<5>);
@@ -214,12 +218,9 @@ macro_rules! reductions {
             log_softmax.store(x.log_softmax($axes));
         }
 
-        #[test]
-        fn $test() {
-            let goldens = Goldens::read();
-            for device in devices() {
-                let x = goldens.tensor_f32(&device, "reduce.x");
-                let (sum, max, argmax, argmin, mean, variance, logsumexp, softmax, log_softmax) = $kernel().launch(&device, &x).unwrap();
+        fn $test(goldens: &Goldens, device: &Device) {
+                let x = goldens.tensor_f32(device, "reduce.x");
+                let (sum, max, argmax, argmin, mean, variance, logsumexp, softmax, log_softmax) = $kernel().launch(device, &x).unwrap();
                 let name = |of: &str| format!("reduce.{}.{of}", $name);
                 goldens.expect_f32(&sum, &name("sum"));
                 goldens.expect_f32(&max, &name("max"));
@@ -229,7 +230,6 @@ macro_rules! reductions {
                 for (of, got) in results {
                     near(&got, &goldens.doubles(&name(of)), 8.0, 2.5e-7, &name(of));
                 }
-            }
         }
     )+ };
 }
@@ -239,6 +239,17 @@ reductions! {
     over_the_outer_axes over_02 (Lanes, Axis::<0>), "02", [1, 4, 1], (One, D<4>, One);
     over_the_last_axes over_12 (Sublanes, Lanes), "12", [3, 1, 1], (D<3>, One, One);
     over_all_axes over_all AllAxes, "all", [1, 1, 1], (One, One, One);
+}
+
+#[test]
+fn reductions_over_any_axes() {
+    let goldens = Goldens::read();
+    for device in devices() {
+        over_one_axis(&goldens, &device);
+        over_the_outer_axes(&goldens, &device);
+        over_the_last_axes(&goldens, &device);
+        over_all_axes(&goldens, &device);
+    }
 }
 
 /// Bf16 over two axes is rounded once: 256 and 1 a hundred times are 356 rounded, not 256.
@@ -430,5 +441,72 @@ fn packing_is_undone_by_unpacking() {
     for device in devices() {
         let x = tpu_tests::devices::made(&device, &[8, 128], |at| at as i32 * 37 - 5000);
         expect(&packed().launch(&device, &x).unwrap(), &[8, 128], &[true; 1024]);
+    }
+}
+
+/// An open integer type, with literals and a scalar of it.
+#[tpu_kernel(grid(i: n / 8))]
+fn odd<T: Int>(#[block([n] at (i))] x: In<T, (D<8>,)>, #[block([n] at (i))] o: Out<T, (D<8>,)>, top: Scalar<T>) {
+    o.store(((x.load() << 1) | 1).minimum(top));
+}
+
+/// Scalars of a launch of other types.
+#[tpu_kernel]
+fn scalars(#[block([4] at (0))] o: Out<f32, (D<4>,)>, a: Scalar<u32>, b: Scalar<f16>, c: Scalar<F8E4M3>, d: Scalar<I4>) {
+    let lane = iota::<(D<4>,)>(Lanes);
+    let pairs = select(lane == 0, a.cast::<f32>(), select(lane == 1, b.cast::<f32>(), c.cast::<f32>()));
+    o.store(select(lane == 3, d.cast::<f32>(), pairs));
+}
+
+#[test]
+fn every_integer_type_launches() {
+    for device in devices() {
+        let odd = odd().allow(Allow::BlockShape);
+        macro_rules! check {
+            ($($ty:ty, $of:expr, [$($value:literal),+], $top:literal, [$($want:literal),+];)+) => { $(
+                let x: Vec<$ty> = [$($value),+].into_iter().map($of).collect();
+                let x = Tensor::from_slice(&device, &x, &[x.len()]).unwrap();
+                let want: Vec<$ty> = [$($want),+].into_iter().map($of).collect();
+                expect(&odd.launch(&device, &x, $of($top)).unwrap(), &[want.len()], &want);
+            )+ };
+        }
+        check! {
+            i32, |v: i32| v, [0, 3, -1, 100], 99, [1, 7, -1, 99];
+            i16, |v: i16| v, [0, 3, -1, 20000], 99, [1, 7, -1, -25535];
+            i8, |v: i8| v, [0, 3, -1, 100], 99, [1, 7, -1, -55];
+            I4, |v: i8| I4::new(v).unwrap(), [0, 3, -1, 5], 7, [1, 7, -1, -5];
+            I2, |v: i8| I2::new(v).unwrap(), [0, 1, -1, -2], 1, [1, -1, -1, 1];
+            u32, |v: u32| v, [0, 3, 4294967295, 100], 99, [1, 7, 99, 99];
+            u16, |v: u16| v, [0, 3, 65535, 40], 99, [1, 7, 99, 81];
+            u8, |v: u8| v, [0, 3, 255, 40], 99, [1, 7, 99, 81];
+            U4, |v: u8| U4::new(v).unwrap(), [0, 3, 15, 9], 14, [1, 7, 14, 3];
+        }
+        let (b, c, d) = (f16::from_f32(0.5), F8E4M3::from_f32(-3.0), I4::new(-8).unwrap());
+        expect(&scalars().launch(&device, 7u32, b, c, d).unwrap(), &[4], &[7.0f32, 0.5, -3.0, -8.0]);
+    }
+}
+
+#[tpu_kernel]
+fn powers(
+    #[block([3] at (0))] x: In<f32, (D<3>,)>,
+    #[block([4, 3] at (0, 0))] o: Out<f32, (D<4>, D<3>)>,
+    #[block([3] at (0))] of_integers: Out<i32, (D<3>,)>,
+) {
+    let x = x.load();
+    o.store(concat([x.powi(0), x.powi(5), x.powi(-3), x.powi(1)], Lanes).reshape::<(D<4>, D<3>)>());
+    of_integers.store(x.cast::<i8>().powi(3).cast::<i32>());
+}
+
+#[test]
+fn powers_by_squaring() {
+    for device in devices() {
+        let x = Tensor::from_slice(&device, &[1.1f32, -7.0, 0.0], &[3]).unwrap();
+        let (o, of_integers) = powers().launch(&device, &x).unwrap();
+        let fifth = |x: f32| x * ((x * x) * (x * x));
+        let want = [1.1f32, -7.0, 0.0].map(|x| [1.0, fifth(x), 1.0 / (x * (x * x)), x]);
+        let want: Vec<f32> = (0..12).map(|at| want[at % 3][at / 3]).collect();
+        expect(&o, &[4, 3], &want);
+        // (-7)³ = -343 wraps to -87.
+        expect(&of_integers, &[3], &[1, -87, 0]);
     }
 }
