@@ -320,8 +320,12 @@ fn root() -> PathBuf {
 fn exists(name: &str) -> bool {
     let filetest = root().join("tests/filetests").join(name);
     let Some((file, function)) = name.split_once("::") else { return filetest.is_file() };
-    let places =
-        [format!("tests/tests/{file}.rs"), format!("tpu-kernel/tests/{file}.rs"), format!("tpu-kernel/src/{file}/tests.rs")];
+    let places = [
+        format!("tests/tests/{file}.rs"),
+        format!("tpu-kernel/tests/{file}.rs"),
+        format!("tpu-kernel/src/{file}/tests.rs"),
+        format!("tpu-device/tests/{file}.rs"),
+    ];
     places.iter().any(|place| {
         let source = std::fs::read_to_string(root().join(place)).unwrap_or_default();
         source.contains(&format!("#[test]\nfn {function}()"))

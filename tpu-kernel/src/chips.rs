@@ -5,6 +5,8 @@
 //! `pallas/mosaic/tpu_info.py` ("jax") and the Cloud TPU documentation ("cloud"). Where a table and
 //! what libtpu accepts differ, libtpu wins: it is what a kernel meets.
 
+use crate::ir::DType;
+
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
@@ -29,7 +31,9 @@ pub struct Chip {
     pub hbm_bytes: u64,
     /// Whether lanes can be gathered across sublanes, which turns a column into a row.
     pub sublane_gather: bool,
-    /// Whether the matrix units multiply 8-bit integers.
+    /// The floats that the matrix units take, beside each other and beside integers of at most 8 bits.
+    pub product_floats: &'static [DType],
+    /// Whether the matrix units multiply integers of at most 8 bits with each other.
     pub int8_products: bool,
 }
 
@@ -39,7 +43,8 @@ pub const SUBLANES: usize = 8;
 pub const LANES: usize = 128;
 
 impl Chip {
-    // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, int8_products: "libtpu", by bisection and trial. smem: "jax".
+    // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, product_floats,
+    // int8_products: "libtpu", by bisection and trial. smem: "jax".
 
     /// TPU v4.
     pub const V4: Chip = Chip {
@@ -52,6 +57,7 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
         sublane_gather: false,
+        product_floats: &[DType::F32, DType::Bf16],
         int8_products: false,
     };
     /// TPU v5e.
@@ -65,6 +71,7 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 16 * GIB,
         sublane_gather: true,
+        product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
     /// TPU v5p.
@@ -79,6 +86,7 @@ impl Chip {
         // "cloud" says 95 GiB, "jax" 103e9 bytes (96 GiB): the smaller is what a program can have.
         hbm_bytes: 95 * GIB,
         sublane_gather: true,
+        product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
     /// TPU v6e.
@@ -92,6 +100,7 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
         sublane_gather: true,
+        product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
     /// TPU7x.
@@ -105,11 +114,27 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 192 * GIB,
         sublane_gather: true,
+        product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F4E2M1Fn],
         int8_products: true,
     };
 
     /// Every chip, oldest first.
     pub const ALL: &'static [Chip] = &[Chip::V4, Chip::V5E, Chip::V5P, Chip::V6E, Chip::TPU7X];
+
+    /// Whether a kernel may multiply matrices of these element types: the matrix units do, or the product is lowered to one
+    /// that they have. f16 goes through f32, and two integers of which one is wider than 8 bits go byte by byte.
+    pub fn multiplies(&self, lhs: DType, rhs: DType) -> bool {
+        let float = |d: DType| !d.is_float() || d == DType::F16 || self.product_floats.contains(&d);
+        let integers = lhs.is_integer() && rhs.is_integer() && lhs.bits() <= 8 && rhs.bits() <= 8;
+        float(lhs) && float(rhs) && (self.int8_products || !integers)
+    }
+
+    /// The products of [`multiplies`](Self::multiplies) in words.
+    pub fn products(&self) -> String {
+        let floats: Vec<&str> = std::iter::once(DType::F16).chain(self.product_floats.iter().copied()).map(DType::name).collect();
+        let integers = if self.int8_products { "any two integers" } else { "two integers of which one is wider than 8 bits" };
+        format!("{} with each other and with integers of at most 8 bits, and {integers}", floats.join(", "))
+    }
 
     /// The chip of that name, in any case.
     pub fn by_name(name: &str) -> Option<&'static Chip> {

@@ -86,6 +86,11 @@ pub(super) fn launch(error: &LaunchError) -> String {
         LaunchError::BlockShape { .. } => {
             "to run in the simulator all the same, allow it on the launch: `.allow(Allow::BlockShape)`".to_string()
         }
+        LaunchError::DotTypes { .. } => {
+            "cast both operands to bf16, which holds all their values, or to f32; to run in the simulator all the same, allow it on \
+             the launch: `.allow(Allow::DotTypes)`"
+                .to_string()
+        }
         LaunchError::BlockRange { name, .. } => format!("set it on the launch, as in `.{}(128)`", name.to_lowercase()),
         LaunchError::UnknownSize { .. } => "set one of the sizes that the kernel names".to_string(),
         LaunchError::SizeSet { size, .. } => format!("leave `{size}` out of the launch: the inputs bind it"),

@@ -3,10 +3,10 @@
 //! Rules: named sizes get their value from the first array that names them, in the order of the
 //! operands, and from the launch where no input does; every other mention must agree. The checks run
 //! in this order, the first that fails is the error: inputs (number, rank, element type), sizes, array
-//! shapes, grid, block shapes, VMEM, block indices, outputs written everywhere. A kernel with an empty grid has nothing to check
-//! beyond its shapes.
+//! shapes, grid, products of matrices, block shapes, VMEM, block indices, outputs written everywhere. A kernel
+//! with an empty grid has nothing to check beyond its shapes.
 
-use super::{Allow, Binding, Config, LaunchError, coverage, maps, rules, vmem};
+use super::{Allow, Binding, Config, LaunchError, coverage, maps, products, rules, vmem};
 use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Loc, Param, SizeExpr, SizeFault, SizeId, Window};
 
@@ -22,6 +22,9 @@ pub fn bind(kernel: &Kernel, chip: &Chip, inputs: &[(DType, Vec<usize>)], config
         let loc = kernel.grid.first().map_or(Loc::UNKNOWN, |d| d.loc.clone());
         let what = format!("the grid {:?}", binding.grid);
         return Err(LaunchError::TooLarge { what, unit: "steps", loc });
+    }
+    if !config.allow.contains(&Allow::DotTypes) {
+        products::check(kernel, chip)?;
     }
     if !config.allow.contains(&Allow::BlockShape) {
         rules::check(kernel, chip, &binding)?;

@@ -222,6 +222,20 @@ pub enum LaunchError {
         /// Where the output is declared.
         loc: Loc,
     },
+    /// L018
+    #[error("{chip} does not multiply {lhs} by {rhs}; it multiplies {accepted}")]
+    DotTypes {
+        /// The chip.
+        chip: String,
+        /// The element type of the left operand.
+        lhs: DType,
+        /// The element type of the right operand.
+        rhs: DType,
+        /// The products that it has, in words.
+        accepted: String,
+        /// Where the product is written.
+        loc: Loc,
+    },
 }
 
 fn mismatch(size: &str, first: &(String, usize), then: &(String, usize)) -> String {
@@ -266,10 +280,11 @@ impl LaunchError {
             LaunchError::SizeSet { .. } => "L015",
             LaunchError::TooLarge { .. } => "L016",
             LaunchError::Unwritten { .. } => "L017",
+            LaunchError::DotTypes { .. } => "L018",
         }
     }
 
-    /// Where the operand or grid dimension is declared, where the error is about one.
+    /// Where the operand or grid dimension is declared, or the operation stands, where the error is about one.
     pub const fn loc(&self) -> Option<&Loc> {
         match self {
             LaunchError::ArgumentKind { loc, .. }
@@ -282,7 +297,8 @@ impl LaunchError {
             | LaunchError::BlockShape { loc, .. }
             | LaunchError::SizeSet { loc, .. }
             | LaunchError::TooLarge { loc, .. }
-            | LaunchError::Unwritten { loc, .. } => Some(loc),
+            | LaunchError::Unwritten { loc, .. }
+            | LaunchError::DotTypes { loc, .. } => Some(loc),
             LaunchError::ArgumentCount { .. }
             | LaunchError::BlocksMissing { .. }
             | LaunchError::Unbound { .. }

@@ -8,6 +8,7 @@ mod coverage;
 mod error;
 mod exact;
 mod maps;
+mod products;
 mod rules;
 mod target;
 #[cfg(test)]

@@ -32,7 +32,7 @@ struct Tile {
 
 fn tile(dtype: DType, rank: usize, axis: usize) -> Option<Tile> {
     match rank - axis {
-        1 if rank == 1 => Some(Tile { multiple: LANES * 4 / dtype.bytes(), place: "only" }),
+        1 if rank == 1 => Some(Tile { multiple: LANES * 32 / dtype.bits() as usize, place: "only" }),
         1 => Some(Tile { multiple: LANES, place: "last" }),
         2 => Some(Tile { multiple: SUBLANES, place: "second to last" }),
         _ => None,

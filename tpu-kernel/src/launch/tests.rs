@@ -333,7 +333,7 @@ fn maps_that_ranges_do_not_follow_are_evaluated() {
     assert!(go(&one_block((1 << 20) + 1, 1 << 20), &[&[128]]).is_ok(), "beyond, the executor finds it");
 }
 
-/// What libtpu 0.0.50.1 accepts at most, by bisection over the number of columns, on v5e and v6e.
+/// What libtpu 0.0.50.1 accepts at most, by bisection over the number of columns, on v5e, v6e and tpu7x.
 #[test]
 fn padding_is_what_libtpu_counts() {
     for (dtype, rows, padded) in [
@@ -352,9 +352,85 @@ fn padding_is_what_libtpu_counts() {
         (DType::Bool, 9, 16),
         (DType::Bool, 24, 24),
         (DType::Bool, 40, 40),
+        (DType::F8E5M2, 3, 4),
+        (DType::I8, 24, 24),
+        (DType::I4, 1, 8),
+        (DType::U4, 8, 8),
+        (DType::I4, 9, 16),
+        (DType::F4E2M1Fn, 24, 24),
+        (DType::I4, 40, 40),
     ] {
-        assert_eq!(padded_bytes(dtype, &[rows, 100]), (padded * 128 * dtype.bytes()) as u64, "{dtype} {rows}");
+        let bits = dtype.bits();
+        assert_eq!(padded_bytes(dtype, bits, &[rows, 100]), padded * 128 * u64::from(bits) / 8, "{dtype} {rows}");
     }
+}
+
+/// Scratch of 4 bits takes a byte an element: by the same bisection, of scratch.
+#[test]
+fn narrow_scratch_is_not_packed() {
+    let mut b = Builder::new("scratch", loc(1));
+    let ty = |dtype, shape: &[usize]| Type::Ref(Space::Vmem, dtype, Shape::new(shape));
+    b.param("packed", ty(DType::I4, &[9, 100]), ParamKind::Scratch, loc(2));
+    b.param("halves", ty(DType::Bf16, &[9, 100]), ParamKind::Scratch, loc(3));
+    let kernel = b.finish().unwrap();
+    let chip = Chip { vmem_bytes: 6143, scoped_vmem_bytes: 6143, ..Chip::V5E };
+    let error = bind(&kernel, &chip, &[], &Config::default()).unwrap_err();
+    match error {
+        LaunchError::Vmem { need, table, .. } => assert_eq!(need, 16 * 128 * (1 + 2), "{table}"),
+        other => panic!("{other}"),
+    }
+    let chip = Chip { vmem_bytes: 6144, scoped_vmem_bytes: 6144, ..Chip::V5E };
+    assert!(bind(&kernel, &chip, &[], &Config::default()).is_ok());
+}
+
+/// A block of a vector holds whole rows of packed registers, as many bits whatever the elements.
+#[test]
+fn blocks_of_vectors_follow_the_width() {
+    let kernel = |dtype: DType, block: usize| {
+        Copy { dtype, array: vec![size(0)], block: blocked(&[block]), grid: vec![size(0) / n(block as i64)] }
+            .kernel(&["m"], &identity)
+    };
+    for dtype in DType::ALL {
+        let row = 4096 / dtype.bits() as usize;
+        let bound = |block| bind(&kernel(dtype, block), &Chip::V5E, &[(dtype, vec![100_000])], &Config::default());
+        assert!(bound(row).is_ok() && bound(3 * row).is_ok(), "{dtype} {row}");
+        let error = bound(row / 2).unwrap_err();
+        assert_eq!(error.code(), "L012", "{dtype}");
+        assert!(error.to_string().contains(&format!("a multiple of {row} or the whole axis")), "{error}");
+    }
+}
+
+/// Every pair of element types on every chip: what libtpu 0.0.50.1 said of 128³ products, and what is lowered.
+#[test]
+fn products_are_what_libtpu_accepts() {
+    let narrow = [DType::I8, DType::I4];
+    let eights = [DType::F8E4M3Fn, DType::F8E5M2];
+    let has = |chip: &Chip, d: DType| match chip.name {
+        "v4" => [DType::F32, DType::Bf16].contains(&d),
+        "tpu7x" => d != DType::F8E4M3B11Fnuz,
+        _ => d != DType::F4E2M1Fn,
+    };
+    let mut refused = vec![];
+    for chip in Chip::ALL {
+        for lhs in DType::ALL.into_iter().filter(|d| d.is_float() && *d != DType::F16) {
+            for rhs in DType::ALL.into_iter().filter(|d| d.is_float() && *d != DType::F16) {
+                assert_eq!(chip.multiplies(lhs, rhs), has(chip, lhs) && has(chip, rhs), "{} {lhs} {rhs}", chip.name);
+            }
+            for rhs in narrow {
+                assert_eq!(chip.multiplies(lhs, rhs), has(chip, lhs), "{} {lhs} {rhs}", chip.name);
+                assert_eq!(chip.multiplies(rhs, lhs), has(chip, lhs), "{} {rhs} {lhs}", chip.name);
+            }
+        }
+        for (lhs, rhs) in [(DType::I8, DType::I8), (DType::I4, DType::I4), (DType::I8, DType::I4), (DType::U8, DType::U4)] {
+            assert_eq!(chip.multiplies(lhs, rhs), chip.name != "v4", "{} {lhs} {rhs}", chip.name);
+        }
+        for lowered in [DType::F16, DType::I32, DType::I16] {
+            assert!(chip.multiplies(lowered, lowered), "{} {lowered}", chip.name);
+        }
+        assert!(chip.multiplies(DType::F16, DType::Bf16) && chip.multiplies(DType::I16, DType::I8));
+        refused.extend(eights.map(|d| chip.multiplies(DType::F16, d)));
+    }
+    assert_eq!(refused.iter().filter(|&&legal| !legal).count(), eights.len(), "of v4 alone");
 }
 
 /// An operation of a random map: two earlier values and what to do with them.

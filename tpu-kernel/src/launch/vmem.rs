@@ -1,6 +1,6 @@
 //! The vector memory that a kernel needs on a chip.
 //!
-//! Rules: memory is padded to whole tiles. A window has two buffers, so that the next block arrives
+//! Rules: memory is padded to whole tiles, and elements are packed: two of 16 bits, eight of 4 bits to a word. A window has two buffers, so that the next block arrives
 //! while this one is computed, and one where its block never changes. The windows stand against the
 //! scoped limit, windows and scratch together against the whole memory; a need equal to the limit fits.
 
@@ -51,23 +51,25 @@ fn rows(kernel: &Kernel, binding: &Binding) -> Vec<Row> {
             None => ("scratch", 1),
         };
         let ty = format!("{}x{}", param.ty.shape(), param.ty.dtype());
-        let padded = padded_bytes(param.ty.dtype(), param.ty.shape().dims());
+        // libtpu keeps scratch of less than a byte a byte each; windows are packed.
+        let bits = if kind == "scratch" { param.ty.dtype().bits().max(8) } else { param.ty.dtype().bits() };
+        let padded = padded_bytes(param.ty.dtype(), bits, param.ty.shape().dims());
         rows.push(Row { name: param.name.clone(), kind, ty, padded, buffers });
     }
     rows
 }
 
-/// Bytes of a block in vector memory.
-pub(super) fn padded_bytes(dtype: DType, shape: &[usize]) -> u64 {
-    let packing = 4 / dtype.bytes();
+/// Bytes of a block in vector memory, where an element takes that many bits.
+pub(super) fn padded_bytes(dtype: DType, bits: u32, shape: &[usize]) -> u64 {
+    let packing = 32 / dtype.bits() as usize;
     let (rows, columns, leading) = match *shape {
         [] => (1, 1, &[][..]),
         [n] => (1, n, &[][..]),
         [ref leading @ .., rows, columns] => (rows, columns, leading),
     };
     // Rows are packed into words of 32 bits; a tile has eight rows of any type, or fewer where there are fewer.
-    let tile = rows.next_power_of_two().clamp(packing, SUBLANES);
-    let dims = leading.iter().copied().chain([rows.next_multiple_of(tile), columns.next_multiple_of(LANES), dtype.bytes()]);
+    let tile = rows.min(SUBLANES).next_power_of_two().max(packing);
+    let dims = leading.iter().copied().chain([rows.div_ceil(tile), columns.div_ceil(LANES), tile * LANES * bits as usize / 8]);
     dims.fold(1u64, |n, d| n.saturating_mul(d as u64))
 }
 
