@@ -1,18 +1,20 @@
-//! Every operation on the element types that it takes, against NumPy and JAX.
+//! Every operation on f32, bf16, i32 and bool, against NumPy and JAX. Those on other element types, and those that came
+//! later, are filetests with results from there, which `filetests/generate/` writes.
 //!
 //! `goldens/generate.py` wrote the cases and says where each value comes from. Each case becomes a
 //! kernel of one operation over whole arrays; elementwise operations run on scalars as well.
 
 use safetensors::{Dtype, SafeTensors};
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 use tpu_kernel::ir::{
-    BinaryOp, BlockDim, Builder, CompareOp, DType, DotDims, Kernel, Loc, OpKind, ParamKind, Precision, ReduceOp, Shape, SizeExpr,
-    Type, UnaryOp, Window,
+    BinaryOp, BlockDim, Builder, CompareOp, DType, DotDims, Kernel, Loc, OpKind, ParamKind, Precision, ReduceOp, Region, ScanOp,
+    Shape, SizeExpr, Type, UnaryOp, Window, dot_accumulator, parse,
 };
 use tpu_kernel::launch::Binding;
 use tpu_tests::executors::{Array, EXECUTORS, Executor, run, same};
+use tpu_tests::filetest::corpus;
 
 /// Elements of an elementwise case that are tried as scalars too.
 const SCALARS: usize = 120;
@@ -273,32 +275,54 @@ fn dot() {
     check("dot", 168, false);
 }
 
+/// The operations of a region, each with the element type of its last operand.
+fn operations(kernel: &Kernel, region: &Region, seen: &mut BTreeSet<(String, DType)>) {
+    for op in &region.ops {
+        if let Some(&last) = op.operands.last() {
+            seen.insert((name(&op.kind), kernel.ty(last).dtype()));
+        }
+        op.regions.iter().for_each(|inner| operations(kernel, inner, seen));
+    }
+}
+
+/// The name of an operation with what it is tried for each of.
+fn name(kind: &OpKind) -> String {
+    match kind {
+        OpKind::Cast(to) => format!("cast {to}"),
+        OpKind::Reduce { op, .. } => format!("reduce {op}"),
+        OpKind::Scan { op, .. } => format!("scan {op}"),
+        OpKind::Dot { precision, .. } => format!("dot {precision}"),
+        kind => kind.mnemonic().to_string(),
+    }
+}
+
 #[test]
 fn nothing_is_left_out() {
-    // Every operation of the tables occurs with every element type that it takes.
-    let mut seen: BTreeMap<String, Vec<DType>> = BTreeMap::new();
+    // Every operation of the tables occurs with every element type that it takes: here, or in a filetest that runs.
+    let mut seen = BTreeSet::new();
     for group in ["unary", "binary", "compare", "cast", "reduce", "dot", "select", "broadcast", "reshape", "transpose"] {
         for case in load(group) {
-            let name = match &case.kind {
-                OpKind::Cast(to) => format!("cast {to}"),
-                OpKind::Reduce { op, .. } => format!("reduce {op}"),
-                OpKind::Dot { precision, .. } => format!("dot {precision}"),
-                kind => kind.mnemonic().to_string(),
-            };
-            seen.entry(name).or_default().push(case.inputs.last().expect("an input").dtype);
+            seen.insert((name(&case.kind), case.inputs.last().expect("an input").dtype));
         }
+    }
+    for text in corpus::texts().iter().filter(|text| text.starts_with("; test: run")) {
+        let kernel = parse(text).expect("a kernel");
+        operations(&kernel, &kernel.body, &mut seen);
     }
     let expect = |name: String, takes: &dyn Fn(DType) -> bool| {
         for dtype in DType::ALL.into_iter().filter(|&d| takes(d)) {
-            assert!(seen.get(&name).is_some_and(|s| s.contains(&dtype)), "no golden of `{name}` on {dtype}");
+            assert!(seen.contains(&(name.clone(), dtype)), "no golden and no filetest of `{name}` on {dtype}");
         }
     };
     UnaryOp::ALL.iter().for_each(|op| expect(op.to_string(), &|d| op.takes(d)));
     BinaryOp::ALL.iter().for_each(|op| expect(op.to_string(), &|d| op.takes(d)));
     CompareOp::ALL.iter().for_each(|op| expect(op.to_string(), &|d| op.takes(d)));
-    ReduceOp::ALL.iter().for_each(|op| expect(format!("reduce {op}"), &DType::is_number));
-    Precision::ALL.iter().for_each(|p| expect(format!("dot {p}"), &DType::is_number));
-    DType::ALL.iter().for_each(|to| expect(format!("cast {to}"), &|_| true));
+    ReduceOp::ALL.iter().for_each(|op| expect(format!("reduce {op}"), &|d| op.takes(d)));
+    ScanOp::ALL.iter().for_each(|op| expect(format!("scan {op}"), &DType::is_number));
+    expect("sort".into(), &DType::is_number);
+    Precision::ALL.iter().for_each(|p| expect(format!("dot {p}"), &|d| matches!(d, DType::F32 | DType::Bf16 | DType::I32)));
+    expect("dot default".into(), &|d| dot_accumulator(d, d).is_some());
+    DType::ALL.iter().for_each(|to| expect(format!("cast {to}"), &|d| d != *to));
     for name in ["select", "broadcast", "reshape", "transpose"] {
         expect(name.into(), &|_| true);
     }

@@ -99,7 +99,7 @@ fn random(
 #[test]
 fn random_numbers_are_those_of_jax() {
     let goldens = Goldens::read();
-    for device in devices().into_iter().take(1) {
+    for device in devices() {
         for seed in [0, 42, -7] {
             for (which, name) in [(0, "plain"), (1, "folded"), (2, "split")] {
                 let name = |of: &str| format!("random.{seed}.{name}.{of}");
@@ -132,7 +132,7 @@ fn stateful(#[block([2, 4, 128] at (squeeze i, 0, 0))] o: Out<f32, (D<4>, D<128>
 
 #[test]
 fn the_generator_goes_on_and_starts_over() {
-    for device in devices().into_iter().take(1) {
+    for device in devices() {
         let o = stateful().launch(&device, 9).unwrap().to_vec::<f32>().unwrap();
         let rows: Vec<&[f32]> = o.chunks(128).collect();
         assert!(o.iter().all(|x| (0.0..=1.0).contains(x)));
@@ -155,7 +155,7 @@ macro_rules! activations {
         #[test]
         fn activations_are_right_everywhere() {
             let goldens = Goldens::read();
-            for device in devices().into_iter().take(1) {
+            for device in devices() {
                 let x = goldens.tensor_f32(&device, "activation.x");
                 $(
                     let o = $name().allow(Allow::BlockShape).launch(&device, &x).unwrap();
@@ -217,7 +217,7 @@ macro_rules! reductions {
         #[test]
         fn $test() {
             let goldens = Goldens::read();
-            for device in devices().into_iter().take(1) {
+            for device in devices() {
                 let x = goldens.tensor_f32(&device, "reduce.x");
                 let (sum, max, argmax, argmin, mean, variance, logsumexp, softmax, log_softmax) = $kernel().launch(&device, &x).unwrap();
                 let name = |of: &str| format!("reduce.{}.{of}", $name);
@@ -251,7 +251,7 @@ fn narrow(#[block([1, 1] at (0, 0))] o: Out<f32, (One, One)>) {
 
 #[test]
 fn narrow_sums_over_axes_round_once() {
-    for device in devices().into_iter().take(1) {
+    for device in devices() {
         // 100 + 255 = 355, between the neighbours 354 and 356 of even mantissa.
         expect(&narrow().launch(&device).unwrap(), &[1, 1], &[356.0f32]);
     }
@@ -290,7 +290,7 @@ fn shapes(
 #[test]
 fn shapes_are_those_of_numpy() {
     let goldens = Goldens::read();
-    for device in devices().into_iter().take(1) {
+    for device in devices() {
         let x = goldens.tensor_i32(&device, "shape.x");
         let outputs = shapes().launch(&device, &x, -9).unwrap();
         let (pad, slice, tile_rows, tile_lanes, repeat_rows, repeat_lanes, joined, roll, roll_strided, fold) = outputs;
@@ -342,7 +342,7 @@ fn order(
 #[test]
 fn order_is_that_of_numpy() {
     let goldens = Goldens::read();
-    for device in devices().into_iter().take(1) {
+    for device in devices() {
         let (x, indices) = (goldens.tensor_f32(&device, "order.x"), goldens.tensor_i32(&device, "order.indices"));
         let (sorted, argsort, descending, top, cumsum, cummax, taken, along) = order().launch(&device, &x, &indices).unwrap();
         goldens.expect_f32(&sorted, "order.sorted");
@@ -383,7 +383,7 @@ fn products(
 #[test]
 fn products_are_those_of_numpy() {
     let goldens = Goldens::read();
-    for device in devices().into_iter().take(1) {
+    for device in devices() {
         let (a, b) = (goldens.tensor_i32(&device, "product.a"), goldens.tensor_i32(&device, "product.b"));
         let (batch, over_m, vector, batch_rows, batch_turned) = products().launch(&device, &a, &b).unwrap();
         goldens.expect_i32(&batch, "product.batch");
@@ -427,7 +427,7 @@ fn packed(#[block([8, 128] at (0, 0))] x: In<i32, (D<8>, D<128>)>, #[block([8, 1
 
 #[test]
 fn packing_is_undone_by_unpacking() {
-    for device in devices().into_iter().take(1) {
+    for device in devices() {
         let x = tpu_tests::devices::made(&device, &[8, 128], |at| at as i32 * 37 - 5000);
         expect(&packed().launch(&device, &x).unwrap(), &[8, 128], &[true; 1024]);
     }

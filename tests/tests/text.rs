@@ -177,7 +177,7 @@ fn mutated_runs() {
     let others: Vec<Vec<String>> = texts.iter().map(|t| tokens(t)).collect();
     let mut random = Random(4);
     let mut runs = 0;
-    for round in 0..20 * texts.len() {
+    for round in 0..10 * texts.len() {
         let text = mutate(&texts[round % texts.len()], &others, &mut random);
         // A mutated loop may never end.
         if text.contains("while") || text.contains("for ") {
@@ -185,7 +185,7 @@ fn mutated_runs() {
         }
         runs += agreement(&text).unwrap_or_else(|difference| panic!("{difference}\n{text}"));
     }
-    assert!(runs > texts.len() / 2, "only {runs} runs");
+    assert!(runs > texts.len() / 4, "only {runs} runs");
 }
 
 fn values<'a>(region: &'a mut Region, all: &mut Vec<&'a mut Value>) {

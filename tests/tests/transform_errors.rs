@@ -143,7 +143,8 @@ fn functions_that_are_wrong() {
     let foreign = Tile::<f32, (One, One)>::full(1.0);
     let line = faults(kernel().map_input("x", |x: Each<f32>| x + foreign), "B001");
     assert_eq!(line, line!() - 1);
-    faults(kernel().map_input("x", |_: Each<f32>| -> Each<f32> { panic!("a panic of the test") }), "B004");
+    let line = faults(kernel().map_input("x", |_: Each<f32>| -> Each<f32> { panic!("a panic of the test") }), "B004");
+    assert_eq!(line, line!() - 1);
     // The device is told when it is registered.
     let device = Device::new("v5e").unwrap();
     let error = device.register(kernel().map_input("x", |x: Each<f32>| x.max(Lanes))).unwrap_err();
@@ -157,7 +158,7 @@ fn functions_that_are_wrong() {
 #[test]
 fn t008_a_function_that_gives_what_the_input_does_not_take() {
     let error = shown(staged(&kernel().map_input("x", |x: Each<f32>| x.gt(0.0))), "T008", Some(line!()));
-    assert_eq!(error.to_string(), "the function for input `x` gives bool, the kernel takes f32, bf16 or i32");
+    assert!(error.to_string().starts_with("the function for input `x` gives bool, the kernel takes f32, "), "{error}");
     let error = shown(staged(&kernel().map_input("y", |x: Each<f32>| x.cast::<bf16>())), "T008", Some(line!()));
     assert_eq!(error.to_string(), "the function for input `y` gives bf16, the kernel takes f32, as operand `x` does");
     // Between two functions.

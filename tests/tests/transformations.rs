@@ -4,6 +4,7 @@
 use half::bf16;
 use tpu_device::{DType, Device, Tensor};
 use tpu_kernel::prelude::*;
+use tpu_kernel::{F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4};
 use tpu_tests::devices::{devices, expect, made, tensor};
 use tpu_tests::transformed::{same_slices, slice, small, softmax, wild};
 
@@ -310,4 +311,50 @@ fn scratch_lasts_from_slice_to_slice() {
         let want: Vec<i32> = (1..4).flat_map(|slices| [i32::MIN + slices; 8 * 128]).collect();
         expect(&o, &[3, 8, 128], &want);
     }
+}
+
+#[tpu_kernel(grid(i: n / 8))]
+fn copy<T: Element>(#[block([n, 128] at (i, 0))] x: In<T, (D<8>, D<128>)>, #[block([n, 128] at (i, 0))] o: Out<T, (D<8>, D<128>)>) {
+    o.store(x.load());
+}
+
+/// What the language computes on each element may be fused: on the input as on the output.
+#[test]
+fn functions_of_the_language_may_be_fused() {
+    macro_rules! check {
+        ($device:ident, $x:ident: $($f:expr),+ $(,)?) => { $(
+            let before = copy().map_input("x", $f).launch(&$device, &$x).unwrap();
+            let after = copy().map_output("o", $f).launch(&$device, &$x).unwrap();
+            assert!(before.bytes() == after.bytes(), stringify!($f));
+            assert!(before.bytes() != $x.bytes(), stringify!($f));
+        )+ };
+    }
+    let device = Device::new("v5e").unwrap();
+    let x = made(&device, &[8, 128], |at| wild(at) * 3.0);
+    type X = Each<f32>;
+    check!(device, x:
+        |x: X| x.relu(), |x: X| x.relu6(), |x: X| x.leaky_relu(0.1), |x: X| x.elu(1.0), |x: X| x.selu(), |x: X| x.sigmoid(),
+        |x: X| x.log_sigmoid(), |x: X| x.silu(), |x: X| x.gelu(), |x: X| x.gelu_tanh(), |x: X| x.hard_sigmoid(),
+        |x: X| x.hard_swish(), |x: X| x.softplus(), |x: X| x.mish(), |x: X| x.exp(), |x: X| x.log1p(), |x: X| x.sin(),
+        |x: X| x.erf(), |x: X| x.recip(), |x: X| x.round(), |x: X| x.square(), |x: X| x.powi(3), |x: X| x.clamp(-1.0, 1.0),
+        |x: X| x.bitcast::<u32>().bitcast::<i32>().abs().bitcast::<f32>() * 0.5,
+        |x: X| select(x.is_finite() & x.gt(0.0), x, x.exp2()),
+    );
+}
+
+/// Arrays of every element type, converted as they are stored and as they are loaded.
+#[test]
+fn every_element_type_may_be_converted() {
+    macro_rules! check {
+        ($($ty:ty),+) => { $(
+            for device in devices() {
+                let x = made(&device, &[16, 128], |at| (at % 3 % 2) as f32);
+                let narrow = copy().map_output("o", |x: Each<f32>| x.cast::<$ty>()).launch(&device, &x).unwrap();
+                assert_eq!(narrow.dtype(), <$ty as Element>::DTYPE);
+                let wide = copy().map_input("x", |x: Each<$ty>| x.cast::<f32>()).launch(&device, &narrow).unwrap();
+                assert!(wide.bytes() == x.bytes(), stringify!($ty));
+            }
+        )+ };
+    }
+    check!(f32, bf16, half::f16, F8E4M3, F8E5M2, F8E4M3B11, F4E2M1, i32, i16, i8, I4, I2, u32, u16, u8, U4, bool);
 }

@@ -1,7 +1,7 @@
 //! The sum of the slices of a tensor along its first dimension, as a kernel of the device: what the gradient of an
 //! operand is that all slices of a batch share.
 //!
-//! Rules: slices are added in order, in f32 for floats and wrapping for i32, and rounded once.
+//! Rules: slices are added in order, in f32 for floats and wrapping for integers, and rounded once.
 
 use crate::{Device, DeviceError, Tensor};
 use tpu_kernel::ir::{

@@ -93,11 +93,6 @@ pub(crate) const fn assigns(op: &BinOp) -> bool {
     )
 }
 
-/// Whether an operator divides by its right operand.
-pub(crate) const fn divides(op: &BinOp) -> bool {
-    matches!(op, BinOp::Div(_) | BinOp::Rem(_) | BinOp::DivAssign(_) | BinOp::RemAssign(_))
-}
-
 /// Methods that change nothing: those of tiles, scalars and memory, and the common ones of collections and numbers.
 /// Any other method of a `mut` variable may change it: `fill` is not here, since a slice has one too, nor is what
 /// draws random numbers.

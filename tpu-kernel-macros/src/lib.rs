@@ -15,6 +15,7 @@ mod message;
 mod model;
 mod parse;
 mod size;
+mod zero;
 
 use proc_macro::TokenStream;
 

@@ -53,17 +53,6 @@ fn condition(expr: &Expr) -> TokenStream {
     quote_spanned!(expr.span()=> ::tpu_kernel::lang::Condition::decision(#checked))
 }
 
-/// Whether an expression is the integer literal 0.
-pub(crate) fn is_zero(expr: &Expr) -> bool {
-    match expr {
-        Expr::Lit(lit) => matches!(&lit.lit, syn::Lit::Int(int) if int.base10_digits() == "0" && !int.suffix().starts_with('f')),
-        Expr::Paren(inner) => is_zero(&inner.expr),
-        Expr::Group(inner) => is_zero(&inner.expr),
-        Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_)) => is_zero(&unary.expr),
-        _ => false,
-    }
-}
-
 /// A Rust expression in parentheses that no lint takes for the user's.
 fn tight(expr: &Expr) -> TokenStream {
     match expr {
@@ -332,7 +321,7 @@ impl Lower<'_> {
                 };
                 self.errors.over(e.return_token, message);
             }
-            Expr::Binary(e) if carry::divides(&e.op) && is_zero(&e.right) => {
+            Expr::Binary(e) if crate::zero::divides(&e.op) && crate::zero::is_zero(&e.right) => {
                 self.errors.over(e, "an integer is divided by zero here");
             }
             Expr::Async(e) => {

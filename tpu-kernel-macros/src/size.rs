@@ -38,7 +38,7 @@ pub(crate) fn names(expr: &Expr, blocks: &[Ident], visit: &mut dyn FnMut(&Ident)
 /// Reports whatever is not a size expression.
 pub(crate) fn check(expr: &Expr, errors: &mut Errors) {
     match expr {
-        Expr::Binary(binary) if matches!(binary.op, BinOp::Div(_)) && crate::lower::is_zero(&binary.right) => {
+        Expr::Binary(binary) if matches!(binary.op, BinOp::Div(_)) && crate::zero::is_zero(&binary.right) => {
             errors.over(expr, "a size is divided by zero here");
         }
         Expr::Binary(binary) if operator(&binary.op).is_some() => {

@@ -20,6 +20,7 @@ pub(super) fn build(fault: &BuildFault) -> &'static str {
         BuildFault::DivisionByZero { .. } => "divide by a constant that is not zero",
         BuildFault::Shift { .. } => "shift by 0 up to one bit less than the elements have",
         BuildFault::Index { .. } => "negative indices count from the end, others from 0",
+        BuildFault::Literal { dtype, .. } if dtype.is_integer() => "write a value within the range of the elements",
         BuildFault::Literal { .. } => "write a value within the range of the elements, or `f32::INFINITY`",
     }
 }

@@ -2,6 +2,7 @@
 
 use super::dim::One;
 use super::element::Element;
+use super::panics;
 use super::session::{self, Session};
 use super::value::{Handle, Tile};
 use crate::ir::{Builder, Loc, Precision, Type};
@@ -19,6 +20,7 @@ pub type Each<T> = Tile<T, (One, One)>;
 /// The function does not record (it panics, or uses values of another kernel), or it is not elementwise.
 pub fn function<T: Element, U: Element>(operand: &str, loc: &Loc, f: impl FnOnce(Each<T>) -> Each<U>) -> Result<Function, Error> {
     let session = Session::new(Builder::new("function", loc.clone()), vec![], Precision::default());
+    panics::watch();
     let (mut session, outcome) = session::scope(session, || {
         let (args, _) = session::begin_region(&[Type::Tile(T::DTYPE, one_element())], &[]);
         let result = f(Each::wrap(args[0]));
@@ -26,7 +28,7 @@ pub fn function<T: Element, U: Element>(operand: &str, loc: &Loc, f: impl FnOnce
     });
     let (region, panic) = match outcome {
         Ok(region) => (region, None),
-        Err(panic) => (None, Some(BuildFault::panic(panic.as_ref(), loc.clone()))),
+        Err(panic) => (None, Some(BuildFault::panic(panic.as_ref(), panics::take().unwrap_or_else(|| loc.clone())))),
     };
     let mut faults = std::mem::take(&mut session.faults);
     faults.extend(panic);

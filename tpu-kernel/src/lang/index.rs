@@ -4,7 +4,7 @@ use super::axes::{Indexes, IsOne};
 use super::dim::Dim;
 use super::element::{Element, Number};
 use super::formula::Term;
-use super::rearrange::slice;
+use super::rearrange::{Resized, slice};
 use super::session::{self, Raw};
 use super::shape::{AxisOf, HasAxis, Shape};
 use super::value::{Handle, Tile};
@@ -34,7 +34,7 @@ impl<T: Number, S: Shape> Tile<T, S> {
     /// One in the place that each index names along an axis of `K` places, which was [`One`](super::One), else 0; an
     /// index outside has no one. `labels.one_hot::<f32, D<10>, _>(Lanes)`.
     #[track_caller]
-    pub fn one_hot<U: Element, K: Dim, A>(self, _axis: A) -> Tile<U, S::With<K>>
+    pub fn one_hot<U: Element, K: Dim, A>(self, _axis: A) -> Resized<U, S, A, K>
     where
         S: HasAxis<A>,
         S::Dim: IsOne,
@@ -193,11 +193,14 @@ sorts!(true:
     argsort_descending
 );
 
+/// Values and their indices.
+type Top<T, S, A, K> = (Resized<T, S, A, K>, Resized<i32, S, A, K>);
+
 impl<T: Number, S: Shape> Tile<T, S> {
     /// The `K` largest elements along an axis, the largest first, and their indices; of equal ones the lowest index
     /// first, NaN before all numbers. `x.top_k::<D<8>, _>(Lanes)`. More than there are is a fault (V032).
     #[track_caller]
-    pub fn top_k<K: Dim, A>(self, _axis: A) -> (Tile<T, S::With<K>>, Tile<i32, S::With<K>>)
+    pub fn top_k<K: Dim, A>(self, _axis: A) -> Top<T, S, A, K>
     where
         S: HasAxis<A>,
     {

@@ -6,7 +6,7 @@ use super::formula::Term;
 use super::session;
 use super::shape::{BcastShape, Shape};
 use super::value::{Handle, IntoScalar, Join, Operand, Scalar, Tile};
-use crate::ir::{BinaryOp, Loc, OpKind, UnaryOp};
+use crate::ir::{BinaryOp, Literal, Loc, OpKind, UnaryOp};
 
 macro_rules! unary_methods {
     ($class:ident: $($(#[$doc:meta])* $method:ident $op:ident),+ $(,)?) => {
@@ -188,9 +188,8 @@ binary_methods!(Float:
 
 /// `x` to the power `n` by repeated squaring.
 fn powi<H: Handle>(x: H, n: i32, loc: Loc) -> H {
-    let one = |like: Term<'_>| session::emit(OpKind::Const(crate::ir::Literal::from_int(like.dtype(), 1)), &[], loc.clone());
     let x = Term::new(x.raw(), &loc);
-    let one = Term::new(one(x), &loc);
+    let one = || Term::constant(Literal::from_int(x.dtype(), 1), &loc);
     let (mut square, mut rest, mut power) = (x, n.unsigned_abs(), None);
     while rest > 0 {
         if rest & 1 == 1 {
@@ -202,10 +201,10 @@ fn powi<H: Handle>(x: H, n: i32, loc: Loc) -> H {
         }
     }
     let power = match power {
-        Some(power) if n < 0 => one / power,
+        Some(power) if n < 0 => one() / power,
         Some(power) => power,
         // Of a tile, one everywhere.
-        None => x.shape().map_or(one, |shape| one.broadcast(shape)),
+        None => x.shape().map_or_else(one, |shape| one().broadcast(shape)),
     };
     H::wrap(power.raw)
 }

@@ -142,17 +142,6 @@ same_batch!(P Q);
 /// Batch dimensions, what is left of the left operand, and of the right, as one shape `J`.
 pub trait Joined<J> {}
 
-/// What two vectors have not.
-#[diagnostic::on_unimplemented(
-    message = "a product of two vectors has no dimension left",
-    label = "write `(a * b).sum(Lanes)`, or keep a dimension of `One`"
-)]
-pub trait DimensionLeft<J> {}
-
-// Never satisfied: so that it is said in these words.
-#[diagnostic::do_not_recommend]
-impl<J: Shape> Joined<J> for ((), (), ()) where (): DimensionLeft<J> {}
-
 macro_rules! joined {
     ($([$($batch:ident)*] [$($left:ident)?] [$($right:ident)?];)+) => { $(
         #[diagnostic::do_not_recommend]
@@ -163,6 +152,8 @@ macro_rules! joined {
     )+ };
 }
 joined! {
+    // Of two vectors nothing is left: that is no shape, and said so.
+    [] [] [];
     [] [M] [];
     [] [] [N];
     [] [M] [N];

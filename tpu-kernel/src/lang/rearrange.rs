@@ -14,8 +14,11 @@ use super::shape::{BcastShape, HasAxis, Shape};
 use super::value::{Handle, IntoScalar, Operand, Scalar, Tile};
 use crate::ir::{self, Loc, OpKind, RotateStride, Rule};
 
-/// The shape `S` with `N` along the axis `A`.
-type With<S, A, N> = <S as HasAxis<A>>::With<N>;
+/// A tile of shape `S` but with `N` along the axis `A`.
+pub(super) type Resized<T, S, A, N> = Tile<T, <S as HasAxis<A>>::With<N>>;
+
+/// One of `N` equal parts along the axis `A`.
+type Part<T, S, A, const N: usize> = Resized<T, S, A, Quot<<S as HasAxis<A>>::Dim, D<N>>>;
 
 impl<T: Element, S: Shape> Tile<T, S> {
     /// A tile with this value everywhere: a literal or a scalar.
@@ -102,7 +105,7 @@ impl<T: Element, S: Shape> Tile<T, S> {
 
     /// `N` equal parts along an axis: `let [a, b] = x.split(Lanes);`. `N` must divide its size.
     #[track_caller]
-    pub fn split<const N: usize, A>(self, _axis: A) -> [Tile<T, With<S, A, Quot<S::Dim, D<N>>>>; N]
+    pub fn split<const N: usize, A>(self, _axis: A) -> [Part<T, S, A, N>; N]
     where
         S: HasAxis<A>,
     {
@@ -144,7 +147,7 @@ impl<T: Element, S: Shape> Tile<T, S> {
 
     /// The tile `N` times in a row along an axis: `a b a b`.
     #[track_caller]
-    pub fn tile<N: Dim, A>(self, _axis: A) -> Tile<T, With<S, A, Prod<N, S::Dim>>>
+    pub fn tile<N: Dim, A>(self, _axis: A) -> Resized<T, S, A, Prod<N, S::Dim>>
     where
         S: HasAxis<A>,
     {
@@ -155,7 +158,7 @@ impl<T: Element, S: Shape> Tile<T, S> {
 
     /// Each element `N` times in a row along an axis: `a a b b`.
     #[track_caller]
-    pub fn repeat<N: Dim, A>(self, _axis: A) -> Tile<T, With<S, A, Prod<S::Dim, N>>>
+    pub fn repeat<N: Dim, A>(self, _axis: A) -> Resized<T, S, A, Prod<S::Dim, N>>
     where
         S: HasAxis<A>,
     {
@@ -220,7 +223,7 @@ impl<T: Element, R: Dim, C: Dim> Tile<T, (R, C)> {
 
 /// Tiles of one shape after each other along an axis: `concat([a, b, c], Lanes)`.
 #[track_caller]
-pub fn concat<T: Element, S, A, const N: usize>(tiles: [Tile<T, S>; N], _axis: A) -> Tile<T, With<S, A, Prod<D<N>, S::Dim>>>
+pub fn concat<T: Element, S, A, const N: usize>(tiles: [Tile<T, S>; N], _axis: A) -> Resized<T, S, A, Prod<D<N>, S::Dim>>
 where
     S: HasAxis<A>,
 {

@@ -3,9 +3,11 @@
 //! Rules: a register holds a number of a format as that f32. [`decode`] and [`pack`] are exact, of NaN too;
 //! [`round`] rounds to nearest even and overflows as [`Format::encode`], which is [`pack`] after [`round`].
 //!
-//! Method: a number of the format times the right power of two has, as an f32, the exponent and mantissa bits of the
-//! format, those of its denormals as well. Rounding adds and subtracts a power of two so large that the sum keeps
-//! exactly the bits of the format.
+//! Method: as an f32, a number of the format has its exponent and mantissa bits, but for a difference of the exponents; a
+//! denormal has them after adding the smallest normal number, and a minimum or maximum tells which of the two it is. The
+//! wider formats, where denormals are rare, take a product with a power of two instead, which is shorter but makes
+//! denormal f32 of denormals. Rounding adds and subtracts a power of two so large that the sum keeps exactly the bits of
+//! the format.
 
 use super::Lanes;
 use crate::formats::{Format, Overflow};
@@ -26,6 +28,11 @@ const fn above(format: Format) -> u32 {
 /// Whether the exponents of the format are those of f32.
 pub(super) const fn is_upper_half(format: Format) -> bool {
     format.exponent == 8
+}
+
+/// Whether exponents change by a product: the formats with infinity.
+fn by_product(format: Format) -> bool {
+    format.overflow == Overflow::Infinity
 }
 
 pub(super) fn power_of_two(exponent: i32) -> f32 {
@@ -50,9 +57,20 @@ pub fn decode<L: Lanes>(l: &mut L, format: Format, bits: L::I) -> L::F {
     let (low, sign) = (l.i32((format.sign() - 1).cast_signed()), l.i32(format.sign().cast_signed()));
     let magnitude = l.iand(bits, low);
     let sign = l.iand(bits, sign);
-    let (shifted, scale) = (l.shl(magnitude, dropped(format)), l.f32(power_of_two(127 - format.bias)));
-    let small = l.from_bits(shifted);
-    let value = l.mul(small, scale);
+    let shifted = l.shl(magnitude, dropped(format));
+    let value = if by_product(format) {
+        let (small, scale) = (l.from_bits(shifted), l.f32(power_of_two(127 - format.bias)));
+        l.mul(small, scale)
+    } else {
+        let more = l.i32((127 - format.bias) << 23);
+        let normal = l.iadd(shifted, more);
+        let normal = l.from_bits(normal);
+        // (1 + f) 2^-bias for a fraction f becomes f 2^(1 - bias). From the smallest normal number on this is not below it.
+        let (double, smallest) = (l.add(normal, normal), l.f32(power_of_two(1 - format.bias)));
+        let denormal = l.sub(double, smallest);
+        let is_normal = l.lt(normal, denormal);
+        l.select(is_normal, normal, denormal)
+    };
     let value = match format.overflow {
         Overflow::Infinity | Overflow::Nan => {
             let largest = l.f32(format.decode(format.largest()));
@@ -86,15 +104,23 @@ pub fn pack<L: Lanes>(l: &mut L, format: Format, x: L::F) -> L::I {
     let mask = l.i32(format.sign().cast_signed());
     let sign = l.ushr(bits, above(format));
     let sign = l.iand(sign, mask);
-    let scale = l.f32(power_of_two(format.bias - 127));
-    let small = l.mul(x, scale);
-    let small = l.to_bits(small);
-    let small = if format.overflow == Overflow::Infinity {
-        // A product makes a signalling NaN quiet.
+    let small = if by_product(format) {
+        let scale = l.f32(power_of_two(format.bias - 127));
+        let small = l.mul(x, scale);
+        let small = l.to_bits(small);
+        // The product made a signalling NaN quiet.
         let is_nan = l.is_nan(x);
         l.iselect(is_nan, bits, small)
     } else {
-        small
+        let (mask, less) = (l.i32(!SIGN), l.i32((127 - format.bias) << 23));
+        let magnitude = l.iand(bits, mask);
+        let normal = l.isub(magnitude, less);
+        let smallest = power_of_two(1 - format.bias);
+        let (magnitude, one) = (l.from_bits(magnitude), l.f32(smallest));
+        let sum = l.add(magnitude, one);
+        let (sum, one) = (l.to_bits(sum), l.i32(smallest.to_bits().cast_signed()));
+        let denormal = l.isub(sum, one);
+        l.imax(normal, denormal)
     };
     let (small, mask) = (l.ushr(small, dropped(format)), l.i32((format.sign() - 1).cast_signed()));
     // The exponent of infinity and NaN, all ones, is cut to all ones.

@@ -20,7 +20,8 @@ impl Code<'_> {
     /// The f32 rounded to an element of that float type.
     pub(in crate::cranelift) fn rounded(&mut self, dtype: DType, x: Pack) -> Pack {
         match Format::of(dtype) {
-            Some(format) => math::round(&mut Math::new(self, x), format, x),
+            // One vector after the other: with all at once the registers do not suffice.
+            Some(format) => x.map(|v| math::round(&mut Math::new(self, Pack::one(v)), format, Pack::one(v)).values()[0]),
             None => x,
         }
     }

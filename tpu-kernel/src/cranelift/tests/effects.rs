@@ -47,17 +47,17 @@ BODY
 
 #[test]
 fn prints() {
-    let body = r#"    print "step {} has {}" %k, %s loc(11:5)
+    let body = r#"    print "step {} has {}", %k, %s loc(11:5)
     %h = slice %t starts [1, 2] strides [2, 3] : tile<2x2xf32>
     %two = const 2 : i32
     %first = lt %k, %two : bool
     if %first {
       %d = add %h, %h : tile<2x2xf32>
       %c = lt %d, %h : tile<2x2xbool>
-      print "{} and {}: {}" %h, %d, %c
+      print "{} and {}: {}", %h, %d, %c
     }
     print "nothing"
-    print "{}" %first"#;
+    print "{}", %first"#;
     let case = Case::new(&GRID.replace("BODY", body), &[3]);
     let x = Array::new(DType::F32, &[4, 8], |i| (i as f32).to_bits());
     let all = messages(&case, &[x], &[Literal::from(0.5f32)]);
@@ -77,11 +77,11 @@ fn prints_between_stores() {
             "    %t = load %x[{z}] : tile<2x3xf32>
     store %t, %o[{z}]
     %a = load %o[{z}] : tile<2x3xf32>
-    print \"{{}}\" %a
+    print \"{{}}\", %a
     %n = neg %t : tile<2x3xf32>
     store %n, %o[{z}]
     %b = load %o[{z}] : tile<2x3xf32>
-    print \"{{}} {{}}\" %a, %b
+    print \"{{}} {{}}\", %a, %b
 ",
             z = zeros(&[2, 3])
         ),
@@ -95,7 +95,7 @@ fn prints_between_stores() {
 /// A log that panics ends the launch; the executable can be used again.
 #[test]
 fn a_log_that_panics() {
-    let case = Case::new(&GRID.replace("BODY", "    print \"{}\" %t"), &[2]);
+    let case = Case::new(&GRID.replace("BODY", "    print \"{}\", %t"), &[2]);
     let (x, s) = ([Array::small(DType::F32, &[4, 8], 61)], [Literal::from(1f32)]);
     let got = std::panic::catch_unwind(|| logged(&case, true, &x, &s, &mut |_| panic!("no more paper")));
     assert_eq!(got.unwrap_err().downcast_ref::<&str>(), Some(&"no more paper"));
@@ -106,9 +106,9 @@ fn a_log_that_panics() {
 fn checks() {
     let body = r#"    %two = const 2 : i32
     %fine = lt %k, %two : bool
-    print "before {}" %k
-    check "fewer than two steps" %fine loc(14:7)
-    print "after {}" %k"#;
+    print "before {}", %k
+    check "fewer than two steps", %fine loc(14:7)
+    print "after {}", %k"#;
     let case = Case::new(&GRID.replace("BODY", body), &[4]);
     let (x, s) = ([Array::small(DType::F32, &[4, 8], 62)], [Literal::from(1f32)]);
     for compiled in [false, true] {
