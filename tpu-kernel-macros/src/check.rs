@@ -150,7 +150,7 @@ fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
 /// The dimensions in an operand's type: as many as there may be, and none that is an element type. Those of a
 /// window are counted against its array.
 fn dimensions(param: &Param, errors: &mut Errors) {
-    let Some(Type::Tuple(shape)) = written_shape(&param.ty) else { return };
+    let Some(Type::Tuple(shape)) = written_shape(&param.ty).map(ungrouped) else { return };
     if param.window().is_none() && (shape.elems.is_empty() || shape.elems.len() > MAX_RANK) {
         errors.over(shape, format!("a shape has 1 to {MAX_RANK} dimensions, this one {}", shape.elems.len()));
     }
@@ -163,7 +163,7 @@ fn dimensions(param: &Param, errors: &mut Errors) {
 
 /// The shape in an operand's type.
 fn written_shape(ty: &Type) -> Option<&Type> {
-    let Type::Path(path) = ty else { return None };
+    let Type::Path(path) = ungrouped(ty) else { return None };
     let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else { return None };
     match arguments.args.iter().nth(1)? {
         GenericArgument::Type(shape) => Some(shape),
@@ -173,7 +173,7 @@ fn written_shape(ty: &Type) -> Option<&Type> {
 
 /// The number of dimensions in the type, where it is written as a tuple.
 fn written_rank(ty: &Type) -> Option<usize> {
-    match written_shape(ty)? {
+    match ungrouped(written_shape(ty)?) {
         Type::Tuple(tuple) => Some(tuple.elems.len()),
         _ => None,
     }
@@ -187,9 +187,17 @@ fn name_is_any(ty: &Type, names: &[&str]) -> bool {
     element_name(ty).is_some_and(|name| names.iter().any(|n| name == n))
 }
 
+/// A type as it is written, also where it is the `$t:ty` of a `macro_rules!`.
+pub(crate) fn ungrouped(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(inner) => ungrouped(&inner.elem),
+        _ => ty,
+    }
+}
+
 /// The element type of an operand as an identifier, where it is a plain one.
 pub(crate) fn element_name(ty: &Type) -> Option<&Ident> {
-    match ty {
+    match ungrouped(ty) {
         Type::Path(path) => path.path.segments.last().map(|s| &s.ident),
         _ => None,
     }

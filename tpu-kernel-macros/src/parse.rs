@@ -1,5 +1,6 @@
 //! From tokens to the model: the attribute's grammar, the parameters, the bounds.
 
+use crate::check::ungrouped;
 use crate::errors::Errors;
 use crate::model::{GridDim, Kernel, Param, Role, Window};
 use proc_macro2::{Span, TokenStream};
@@ -220,7 +221,7 @@ fn param(input: &FnArg, errors: &mut Errors) -> Option<Param> {
 
 /// The name of an operand's type and its element type.
 fn handle(ty: &Type) -> Option<(Ident, Type)> {
-    let Type::Path(path) = ty else { return None };
+    let Type::Path(path) = ungrouped(ty) else { return None };
     let segment = path.path.segments.last()?;
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
     let known = ["In", "Out", "Vmem", "Scalar"].iter().any(|word| segment.ident == word);
