@@ -10,6 +10,7 @@ use tpu_device::DeviceError;
 use tpu_kernel::exec::RunError;
 use tpu_kernel::ir::Rule;
 use tpu_kernel::launch::LaunchError;
+use tpu_kernel::transform::TransformError;
 use tpu_kernel::{BuildFault, Error};
 
 /// An error as a page shows it.
@@ -56,7 +57,8 @@ fn document() -> String {
 
 /// The codes of every error type.
 fn codes() -> Vec<&'static str> {
-    [BuildFault::CODES, Error::CODES, Rule::CODES, LaunchError::CODES, RunError::CODES, DeviceError::CODES].concat()
+    [BuildFault::CODES, Error::CODES, Rule::CODES, LaunchError::CODES, TransformError::CODES, RunError::CODES, DeviceError::CODES]
+        .concat()
 }
 
 #[test]

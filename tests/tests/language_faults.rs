@@ -53,6 +53,9 @@ faults! {
     a_negative_literal_of_unsigned |x, n, u| {
         let _ = u.maximum(-1); // here
     } => "B007", "the literal -1 does not fit u32: it would become 4294967295";
+    a_float_literal_that_would_be_cut |x, n, u| {
+        let _ = x.cast::<F4E2M1>() + 8.0; // here
+    } => "B007", "the literal 8.0 does not fit f4e2m1fn: it would become 6.0";
     another_name_of_other_numbers |x, n, u| {
         let _ = x.concat(x, Lanes).same_as::<(D<8>, D<255>)>(); // here
     } => "V019", "`same_as`";

@@ -358,3 +358,22 @@ fn every_element_type_may_be_converted() {
     }
     check!(f32, bf16, half::f16, F8E4M3, F8E5M2, F8E4M3B11, F4E2M1, i32, i16, i8, I4, I2, u32, u16, u8, U4, bool);
 }
+
+/// Random numbers of a generator that is seeded in the first step.
+#[tpu_kernel(grid(i: n / 8))]
+fn noise(#[block([n, 128] at (i, 0))] x: In<f32, (D<8>, D<128>)>, #[block([n, 128] at (i, 0))] o: Out<f32, (D<8>, D<128>)>) {
+    if i == 0 {
+        prng_seed(7);
+    }
+    o.store(x.load() + stateful_uniform::<(D<8>, D<128>)>());
+}
+
+#[test]
+fn each_slice_draws_the_same_random_numbers() {
+    for device in devices() {
+        let x = made(&device, &[3, 24, 128], wild);
+        let o = noise().batched(["x", "o"]).launch(&device, &x).unwrap();
+        let each: Vec<Tensor> = (0..3).map(|b| noise().launch(&device, &slice(&x, b)).unwrap()).collect();
+        same_slices(&o, &each);
+    }
+}

@@ -40,9 +40,3 @@ pub mod prelude {
     pub use crate::{debug_check, debug_print};
     pub use crate::{tile_fn, tpu_kernel};
 }
-
-/// A part of the extended language that is being written.
-#[allow(dead_code)]
-pub(crate) fn pending(what: &str) -> ! {
-    panic!("pending: {what}")
-}

@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 
 /// A window on an input array: the block of this grid step. Read only.
 ///
-/// Where a block reaches past the array, the elements outside are poison (NaN, `i32::MIN`, true):
+/// Where a block reaches past the array, the elements outside are poison (NaN, the smallest signed or the largest unsigned integer, true):
 /// replace them with [`In::load_or`], or select them away with [`In::in_bounds`].
 pub struct In<T, S> {
     raw: Raw,

@@ -4,7 +4,7 @@ use super::element::{Element, Float, Int};
 use super::session::{self, Raw};
 use super::shape::{BcastShape, Shape};
 use crate::BuildFault;
-use crate::formats::{F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4};
+use crate::formats::{F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, Format, I2, I4, Overflow, U4};
 use crate::ir::{Literal, Loc, OpKind, Type};
 use std::fmt;
 use std::marker::PhantomData;
@@ -252,13 +252,20 @@ pub(super) fn constant<T: Element>(literal: Literal, loc: Loc) -> Scalar<T> {
     Scalar::wrap(session::emit(OpKind::Const(literal), &[], loc))
 }
 
-/// A Rust float literal as an element of `T`, rounded; one that is finite stays finite.
+/// A Rust float literal as an element of `T`, rounded; one beyond the largest element is a fault.
 pub(super) fn float<T: Float>(value: f32, loc: Loc) -> Scalar<T> {
     let literal = Literal::from_f32(T::DTYPE, value);
-    if value.is_finite() && !literal.as_f32().is_some_and(f32::is_finite) {
+    let cut = Format::of(T::DTYPE).is_some_and(|format| format.overflow == Overflow::Saturate && beyond(format, value));
+    if value.is_finite() && (cut || !literal.as_f32().is_some_and(f32::is_finite)) {
         return unfit(format!("{value:?}"), literal, loc);
     }
     constant(literal, loc)
+}
+
+/// Whether a number is further above the largest of a format than rounding goes.
+fn beyond(format: Format, value: f32) -> bool {
+    let (below, largest) = (format.decode(format.largest() - 1), format.decode(format.largest()));
+    value.abs() > largest + (largest - below) / 2.0
 }
 
 /// A Rust integer literal as an element of `T`.
