@@ -1,20 +1,11 @@
 //! Operations: rolls (44); arg-reductions, quantisation, stochastic rounding, packing, bits, products of mixed types (45).
 
-use safetensors::SafeTensors;
+use crate::golden;
 use std::collections::BTreeSet;
-use std::path::Path;
 use tpu_device::{Device, Tensor};
 use tpu_kernel::ir::Literal;
 use tpu_kernel::prelude::*;
 use tpu_tests::devices::{devices, expect, made, tensor};
-
-/// The bytes of one of the arrays that `goldens/cases.py` wrote.
-fn golden(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("goldens/cases.safetensors");
-    let data = std::fs::read(path).expect("the goldens");
-    let tensors = SafeTensors::deserialize(&data).expect("a file of tensors");
-    tensors.tensor(name).unwrap_or_else(|e| panic!("{name}: {e}")).data().to_vec()
-}
 
 // ---- 44: rolls -----------------------------------------------------------------------------------------------------
 
@@ -373,7 +364,7 @@ small! {
     f16: n => f16::from_f32(n as f32);
     F8E4M3: n => F8E4M3::from_f32(n as f32);
     F8E5M2: n => F8E5M2::from_f32(n as f32);
-    F4E2M1: n => F4E2M1::from_f32(n as f32);
+    F8E4M3B11: n => F8E4M3B11::from_f32(n as f32);
     i32: n => n;
     i16: n => n as i16;
     i8: n => n as i8;
@@ -389,7 +380,7 @@ products! {
     bf16_e4m3 bf16, F8E4M3 => f32;
     e4m3_e5m2 F8E4M3, F8E5M2 => f32;
     e5m2_e5m2 F8E5M2, F8E5M2 => f32;
-    e4m3_e2m1 F8E4M3, F4E2M1 => f32;
+    b11_e4m3 F8E4M3B11, F8E4M3 => f32;
     f16_f32 f16, f32 => f32;
 }
 

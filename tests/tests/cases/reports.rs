@@ -4,7 +4,7 @@
 //! - 5: not done, because copies and allocations inside a kernel are another part of the language; its value, one element
 //!   under another rank, is here.
 //! - 19: the alignment of the packed words is not asked for, because rows fold along the second to last dimension alone.
-//! - 34: in `cost.rs`.
+//! - 14, 15, 17, 20: in `report_types.rs`; 34: in `cost.rs`.
 //! - 42: not done, because kernels are not partitioned over devices.
 
 use std::time::{Duration, Instant};
@@ -135,131 +135,7 @@ fn report_12_cumulative_sums() {
     }
 }
 
-// ---- 14: arg-reductions of integers ---------------------------------------------------------------------------------------
-
-#[tpu_kernel]
-fn largest<T: Number>(
-    #[block([8, 128] at (0, 0))] x: In<T, (D<8>, D<128>)>,
-    #[block([8, 1] at (0, 0))] first: Out<i32, (D<8>, One)>,
-    #[block([1, 1] at (0, 0))] of_all: Out<i32, (One, One)>,
-) {
-    first.store(x.load().argmax(Lanes));
-    of_all.store(x.load().argmax(AllAxes));
-}
-
-#[test]
-fn report_14_the_first_of_two_equal_maxima_of_every_type() {
-    fn check<T: tpu_device::Element + Number>(device: &Device, of: impl Fn(u8) -> T) {
-        // Equal maxima at 3r + 5 and 3r + 70, larger in row 6.
-        let x = made(device, &[8, 128], |at| {
-            let (row, column) = (at / 128, at % 128);
-            of(if column == 3 * row + 5 || column == 3 * row + 70 { 2 + u8::from(row == 6) } else { (column % 2) as u8 })
-        });
-        let (first, of_all) = largest().launch(device, &x).unwrap();
-        expect(&first, &[8, 1], &std::array::from_fn::<i32, 8, _>(|row| 3 * row as i32 + 5));
-        expect(&of_all, &[1, 1], &[6 * 128 + 23]);
-    }
-    for device in devices() {
-        check(&device, i32::from);
-        check(&device, i16::from);
-        check(&device, |v| v as i8);
-        check(&device, |v| I4::wrapping(v as i8));
-        check(&device, u32::from);
-        check(&device, u16::from);
-        check(&device, |v| v);
-        check(&device, U4::wrapping);
-        check(&device, f32::from);
-        check(&device, |v| bf16::from_f32(v.into()));
-        check(&device, |v| F8E4M3::from_f32(v.into()));
-    }
-}
-
-// ---- 15, 17: arithmetic and shifts of narrow integers ------------------------------------------------------------------------
-
-#[tpu_kernel]
-fn sums<T: Int>(
-    #[block([n] at (0))] x: In<T, (D<256>,)>,
-    #[block([n] at (0))] y: In<T, (D<256>,)>,
-    #[block([n] at (0))] wide: Out<i32, (D<256>,)>,
-    #[block([n] at (0))] wrapped: Out<T, (D<256>,)>,
-    #[block([n] at (0))] differences: Out<T, (D<256>,)>,
-    #[block([n] at (0))] products: Out<T, (D<256>,)>,
-) {
-    let (x, y) = (x.load(), y.load());
-    wide.store(x.cast::<i32>() + y.cast::<i32>());
-    wrapped.store(x + y);
-    differences.store(x - y);
-    products.store(x * y);
-}
-
-#[test]
-fn report_15_sums_of_narrow_integers_are_exact_or_wrap() {
-    fn check<T: tpu_device::Element + Int + std::fmt::Debug>(device: &Device, of: impl Fn(i32) -> T, back: impl Fn(T) -> i32) {
-        let (fx, fy) = (|at: usize| of(at as i32 - 128), |at: usize| of(at as i32 * 31 + 100));
-        let (x, y) = (made(device, &[256], fx), made(device, &[256], fy));
-        let outputs = sums().allow(Allow::BlockShape).launch(device, &x, &y).unwrap();
-        let with = |f: fn(i32, i32) -> i32| (0..256).map(|at| f(back(fx(at)), back(fy(at)))).collect::<Vec<i32>>();
-        let narrow = |values: Vec<i32>| values.into_iter().map(&of).collect::<Vec<T>>();
-        expect(&outputs.0, &[256], &with(|a, b| a + b));
-        expect(&outputs.1, &[256], &narrow(with(|a, b| a + b)));
-        expect(&outputs.2, &[256], &narrow(with(|a, b| a - b)));
-        expect(&outputs.3, &[256], &narrow(with(i32::wrapping_mul)));
-    }
-    for device in devices() {
-        check(&device, |v| v as i8, i32::from);
-        check(&device, |v| v as u8, i32::from);
-        check(&device, |v| v as i16, i32::from);
-        check(&device, |v| v as u16, i32::from);
-        check(&device, |v| I4::wrapping(v as i8), |v| i32::from(v.get()));
-        check(&device, |v| U4::wrapping(v as u8), |v| i32::from(v.get()));
-        check(&device, |v| I2::wrapping(v as i8), |v| i32::from(v.get()));
-    }
-}
-
-#[tpu_kernel]
-fn shifted<T: Int>(
-    #[block([256] at (0))] x: In<T, (D<256>,)>,
-    #[block([256] at (0))] by: In<T, (D<256>,)>,
-    #[block([256] at (0))] arithmetic: Out<T, (D<256>,)>,
-    #[block([256] at (0))] logical: Out<T, (D<256>,)>,
-    #[block([256] at (0))] left: Out<T, (D<256>,)>,
-    #[block([256] at (0))] nibble: Out<T, (D<256>,)>,
-) {
-    let (x, by) = (x.load(), by.load());
-    arithmetic.store(x >> by);
-    logical.store(x.shr_logical(by));
-    left.store(x << by);
-    nibble.store((x >> 4) & 0xF);
-}
-
-#[test]
-fn report_17_shifts_of_narrow_integers() {
-    for device in devices() {
-        // Every byte by every amount that its width has, and by more.
-        for by in [0, 1, 3, 4, 7, 8, 9, 31, 32, 127] {
-            let x = made(&device, &[256], |at| at as u8 as i8);
-            let amounts = made(&device, &[256], |_| by as i8);
-            let (arithmetic, logical, left, nibble) = shifted().launch(&device, &x, &amounts).unwrap();
-            let of = |f: &dyn Fn(i8) -> i8| (0..256).map(|at| f(at as u8 as i8)).collect::<Vec<i8>>();
-            expect(&arithmetic, &[256], &of(&|v| v >> by.min(7)));
-            expect(&logical, &[256], &of(&|v| (v as u8).checked_shr(by).unwrap_or(0) as i8));
-            expect(&left, &[256], &of(&|v| (v as u8).checked_shl(by).unwrap_or(0) as i8));
-            expect(&nibble, &[256], &of(&|v| (v >> 4) & 0xF));
-            let nibbles = nibble.to_vec::<i8>().unwrap();
-            assert_eq!([-128i8, -96, -64, -32].map(|v| nibbles[usize::from(v as u8)]), [8, 10, 12, 14]);
-
-            let x = made(&device, &[256], |at| at as u16 * 257);
-            let amounts = made(&device, &[256], |_| by as u16);
-            let (arithmetic, logical, left, _) = shifted().launch(&device, &x, &amounts).unwrap();
-            let of = |f: &dyn Fn(u16) -> u16| (0..256).map(|at| f(at * 257)).collect::<Vec<u16>>();
-            expect(&arithmetic, &[256], &of(&|v| v.checked_shr(by).unwrap_or(0)));
-            expect(&logical, &[256], &of(&|v| v.checked_shr(by).unwrap_or(0)));
-            expect(&left, &[256], &of(&|v| v.checked_shl(by).unwrap_or(0)));
-        }
-    }
-}
-
-// ---- 19, 20: packed nibbles, products of bytes ------------------------------------------------------------------------------
+// ---- 19: packed nibbles ------------------------------------------------------------------------------
 
 #[tpu_kernel]
 fn nibbles(
@@ -285,24 +161,6 @@ fn report_19_nibbles_are_sign_extended_the_low_one_first() {
         let rows = (0..2048).map(|at| (at / 128 * 64 + at % 64, at / 64 % 2));
         let rows = rows.map(|(of, part)| I4::wrapping(if part == 0 { low(of) } else { byte(of) >> 4 }));
         expect(&outputs.2, &[32, 64], &rows.collect::<Vec<_>>());
-    }
-}
-
-#[tpu_kernel]
-fn byte_product<T: Element>(
-    #[block([128, 128] at (0, 0))] x: In<i8, (D<128>, D<128>)>,
-    #[block([128, 128] at (0, 0))] o: Out<i32, (D<128>, D<128>)>,
-) {
-    o.store(dot(x.load(), x.load().t()));
-}
-
-#[test]
-fn report_20_products_of_bytes_are_exact() {
-    for device in devices() {
-        let value = |at: usize| (at * 31 + at / 128 * 7) as u8 as i8;
-        let o = byte_product().t(DType::I8).launch(&device, &made(&device, &[128, 128], value)).unwrap();
-        let entry = |i: usize, j: usize| (0..128).map(|k| i32::from(value(i * 128 + k)) * i32::from(value(j * 128 + k))).sum();
-        expect(&o, &[128, 128], &(0..128 * 128).map(|at| entry(at / 128, at % 128)).collect::<Vec<i32>>());
     }
 }
 
