@@ -277,7 +277,7 @@ fn indexed(
 }
 
 /// Arrays of indices pick along an axis, in every mode; a memory itself takes corners only, which rustc says
-/// (`compile-fail`).
+/// (`compile-fail/shape/load_at_indices.rs`).
 #[test]
 fn report_26_arrays_of_indices() {
     for device in devices() {
