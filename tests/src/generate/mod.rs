@@ -9,6 +9,7 @@ mod body;
 mod rng;
 mod tiles;
 mod values;
+mod words;
 
 use crate::executors::Array;
 pub use rng::Rng;
@@ -18,6 +19,7 @@ use tpu_kernel::ir::{
     Value, Window,
 };
 use tpu_kernel::launch::Binding;
+pub use words::Words;
 
 /// A kernel with everything that a run takes.
 #[derive(Clone, Debug)]
@@ -53,11 +55,20 @@ const DIMS: [usize; 18] = [1, 1, 2, 3, 4, 5, 7, 8, 8, 9, 15, 16, 17, 33, 40, 71,
 /// # Panics
 /// Where the generator makes a kernel that is not well typed: a defect of the generator.
 pub fn generate(seed: u64) -> Case {
+    generate_in(Words::all(), seed)
+}
+
+/// The case of that seed in these words.
+///
+/// # Panics
+/// As [`generate`].
+pub fn generate_in(words: Words, seed: u64) -> Case {
     let mut rng = Rng::new(seed);
     // Few different dimensions, so that shapes meet.
     let dims = (0..4).map(|_| rng.pick(&DIMS)).collect();
     let b = Builder::new(&format!("random{seed}"), line(1));
     let mut generator = Generator {
+        words,
         rng,
         b,
         dims,
@@ -99,6 +110,7 @@ fn line(line: u32) -> Loc {
 }
 
 struct Generator {
+    words: Words,
     rng: Rng,
     b: Builder,
     /// The value of each named size.
@@ -159,7 +171,7 @@ impl Generator {
 
     /// A scalar operand; its value.
     fn scalar(&mut self, name: &str) -> Literal {
-        let dtype = self.rng.pick(&DType::ALL);
+        let dtype = self.rng.pick(&self.words.dtypes);
         let value = self.b.param(name, Type::Scalar(dtype), ParamKind::Scalar, line(2));
         self.scope.push(value);
         self.arrays.push(vec![]);
@@ -169,7 +181,7 @@ impl Generator {
     /// An element type of an operand: often f32, one in three any at all.
     fn dtype(&mut self) -> DType {
         let common = [DType::F32, DType::F32, DType::F32, DType::Bf16, DType::I32, DType::Bool];
-        if self.rng.chance(65) { self.rng.pick(&common) } else { self.rng.pick(&DType::ALL) }
+        if self.rng.chance(65) { self.rng.pick(&common) } else { self.rng.pick(&self.words.dtypes) }
     }
 
     /// Dimensions of 1 to 4, with not too many elements.

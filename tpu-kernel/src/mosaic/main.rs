@@ -5,7 +5,7 @@
 
 use super::function::{Function, element};
 use super::memory::{held, memref};
-use super::{Unsupported, control};
+use super::{Unsupported, control, spoken};
 use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Param, ParamKind, Type, Value, Window};
 use crate::launch::Binding;
@@ -81,6 +81,10 @@ fn operands<'a>(kernel: &'a Kernel, names: &mut Names) -> Result<Vec<Operand<'a>
     };
     let mut operands = vec![];
     for (param, &value) in kernel.params.iter().zip(&kernel.body.args) {
+        if let Err(dtype) = spoken::element(param.ty) {
+            let reason = format!("{dtype} has no spelling in Mosaic text yet");
+            return Err(Unsupported { op: param.name.clone(), loc: param.loc.clone(), reason });
+        }
         let memory = match param.ty {
             Type::Ref(_, _, shape) if shape.rank() == 0 => {
                 let reason = "a block with every dimension squeezed is a scalar; keep one dimension".to_string();
