@@ -103,7 +103,8 @@ impl Goldens {
                 (DType::from_name(dtype).unwrap_or(DType::F32), shape)
             })
             .collect();
-        let seed = json["seed"].as_array().map_or(vec![], |words| words.iter().map(|w| w.as_u64().expect("a word") as u32).collect());
+        let seed =
+            json["seed"].as_array().map_or(vec![], |words| words.iter().map(|w| w.as_u64().expect("a word") as u32).collect());
         Case { text: json.to_string(), kind: kind(json, &outputs[0].1), seed, inputs, wants, outputs }
     }
 }
@@ -156,15 +157,19 @@ fn kind(case: &Json, to: &[usize]) -> OpKind {
 fn is_elementwise(kind: &OpKind) -> bool {
     matches!(
         kind,
-        OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select | OpKind::Bitcast(_) | OpKind::StochasticRound(_)
+        OpKind::Unary(_)
+            | OpKind::Binary(_)
+            | OpKind::Compare(_)
+            | OpKind::Select
+            | OpKind::Bitcast(_)
+            | OpKind::StochasticRound(_)
     )
 }
 
 /// A kernel of this one operation: over whole arrays, or on scalars with an output of one element.
 fn kernel(case: &Case, scalar: bool) -> (Kernel, Binding) {
     let mut w = Writer::new("one", "every_type.rs");
-    let whole =
-        |shape: &[usize]| -> Vec<_> { shape.iter().map(|&n| (SizeExpr::Const(n as i64), BlockDim::Blocked(n))).collect() };
+    let whole = |shape: &[usize]| -> Vec<_> { shape.iter().map(|&n| (SizeExpr::Const(n as i64), BlockDim::Blocked(n))).collect() };
     let mut arrays: Vec<Vec<usize>> = vec![];
     let mut ins: Vec<Value> = vec![];
     for (at, input) in case.inputs.iter().enumerate() {
@@ -240,7 +245,8 @@ fn check_tiles(case: &Case, executor: Executor, failures: &mut Vec<String>) {
     for (output, want) in outputs.iter().zip(&case.wants) {
         for (at, got) in output.elements().enumerate() {
             if let Some(what) = wrong(want, at, got) {
-                let given: Vec<String> = case.inputs.iter().filter_map(|x| x.elements().nth(at)).map(|x| format!("{x:?}")).collect();
+                let given: Vec<String> =
+                    case.inputs.iter().filter_map(|x| x.elements().nth(at)).map(|x| format!("{x:?}")).collect();
                 failures.push(format!("{} {}: element {at}, {given:?}: {what}", executor.name, case.text));
             }
         }

@@ -4,8 +4,8 @@ use half::bf16;
 use tpu_device::{Chip, Device, Tensor};
 use tpu_kernel::diagnose::render;
 use tpu_kernel::ir::{BlockDim, DType, Literal, SizeExpr};
-use tpu_kernel::launch::{Binding, LaunchError};
 use tpu_kernel::lang::Product;
+use tpu_kernel::launch::{Binding, LaunchError};
 use tpu_kernel::prelude::*;
 use tpu_tests::devices::{devices, expect, failed, made, refused, tensor};
 use tpu_tests::executors::{Array, EXECUTORS, run};
@@ -95,14 +95,16 @@ fn padded_products(device: &Device, rng: &mut Rng, b: usize, most: usize) {
     let mut draw = |len: usize| -> Vec<i8> { (0..len).map(|_| rng.below(256) as u8 as i8).collect() };
     let (x, y) = (draw(m * k), draw(k * n));
     let kernel = || padded_product().b(b).allow(Allow::BlockShape);
-    let exact = product(&x.iter().map(|&v| f64::from(v)).collect::<Vec<_>>(), &y.iter().map(|&v| f64::from(v)).collect::<Vec<_>>(), dims);
+    let exact =
+        product(&x.iter().map(|&v| f64::from(v)).collect::<Vec<_>>(), &y.iter().map(|&v| f64::from(v)).collect::<Vec<_>>(), dims);
     let o = kernel().launch(device, &tensor(device, &x, &[m, k]), &tensor(device, &y, &[k, n])).unwrap();
     expect(&o, &[m, n], &exact.iter().map(|&v| v as i32).collect::<Vec<_>>());
 
     // Fractions that f32 holds and bf16 rounds.
     let float = |v: i8| (f32::from(v) + 0.3) / 100.0;
     let (xs, ys): (Vec<f32>, Vec<f32>) = (x.iter().map(|&v| float(v)).collect(), y.iter().map(|&v| float(v)).collect());
-    let exact = product(&xs.iter().map(|&v| f64::from(v)).collect::<Vec<_>>(), &ys.iter().map(|&v| f64::from(v)).collect::<Vec<_>>(), dims);
+    let exact =
+        product(&xs.iter().map(|&v| f64::from(v)).collect::<Vec<_>>(), &ys.iter().map(|&v| f64::from(v)).collect::<Vec<_>>(), dims);
     let (xt, yt) = (tensor(device, &xs, &[m, k]), tensor(device, &ys, &[k, n]));
     near(&kernel().precision(Precision::Highest).launch(device, &xt, &yt).unwrap(), &exact, 1e-4);
     let narrow = |v: &[f32]| v.iter().map(|&v| bf16::from_f32(v)).collect::<Vec<_>>();
@@ -210,7 +212,10 @@ fn case_46_load_with_dynamic_2nd_minor_index() {
         for row in [-1, 16, i32::MAX, i32::MIN] {
             assert_eq!(failed(row_of_three().launch(&device, &x, row)).code(), "R001", "{row}");
         }
-        assert_eq!(refused(row_of_three().launch(&device, &x.clone(), 0).and_then(|o| row_of_three().launch(&device, &o, 0))).code(), "L004");
+        assert_eq!(
+            refused(row_of_three().launch(&device, &x.clone(), 0).and_then(|o| row_of_three().launch(&device, &o, 0))).code(),
+            "L004"
+        );
     }
 }
 

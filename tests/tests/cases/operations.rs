@@ -104,7 +104,8 @@ fn extremes<T: Number>(
 fn extremes_of<T: tpu_device::Element + Number>(device: &Device, of: impl Fn(i32) -> T) {
     let x = made(device, &[2, 29, 206], |at| of((at * 7919 + at / 13 * 31) as i32 % 61 - 30));
     let (max0, max1, max2, min0, min1, min2) = extremes().launch(device, &x).unwrap();
-    let results = [("argmax.0", max0), ("argmax.1", max1), ("argmax.2", max2), ("argmin.0", min0), ("argmin.1", min1), ("argmin.2", min2)];
+    let results =
+        [("argmax.0", max0), ("argmax.1", max1), ("argmax.2", max2), ("argmin.0", min0), ("argmin.1", min1), ("argmin.2", min2)];
     for (name, got) in results {
         let want: Vec<i32> = golden(name).into_iter().map(i32::from).collect();
         assert_eq!(got.to_vec::<i32>().unwrap(), want, "{name}");
@@ -208,7 +209,8 @@ fn neighbours<T: tpu_device::Element + Into<Literal>>(x: &[f32], got: &Tensor, b
 #[test]
 fn case_45_stochastic_round() {
     // Values of all magnitudes that the formats have, then 512 times one value a quarter of the way up.
-    let mut x: Vec<f32> = (0..512).map(|at| (1.0 + at as f32 * 0.013) * 2f32.powi(at % 20 - 12) * if at % 3 == 0 { -1.0 } else { 1.0 }).collect();
+    let mut x: Vec<f32> =
+        (0..512).map(|at| (1.0 + at as f32 * 0.013) * 2f32.powi(at % 20 - 12) * if at % 3 == 0 { -1.0 } else { 1.0 }).collect();
     x[..8].copy_from_slice(&[f32::NAN, 0.0, -0.0, 1.0, -2.0, f32::INFINITY, f32::NEG_INFINITY, f32::MAX]);
     let quarter = |step: f32| 1.0 + step / 4.0;
     for device in devices() {
