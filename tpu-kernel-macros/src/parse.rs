@@ -334,7 +334,7 @@ impl Parse for Index {
         };
         if !input.is_empty() && !input.peek(Token![,]) {
             const WANT: &str =
-                "block indices are separated by `,`; `squeeze` and `element` go before the index, `pad (1, 1)` after an `element`";
+                "block indices are separated by `,`; `squeeze` or `element` goes before an index, `pad (1, 1)` after an element";
             return Err(syn::Error::new(input.span(), WANT));
         }
         Ok(Index { cut, expr })

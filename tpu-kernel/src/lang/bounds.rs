@@ -29,17 +29,18 @@ pub(super) fn mask<S: Shape>(window: Raw, loc: Loc) -> Tile<bool, S> {
                 emit(OpKind::Binary(BinaryOp::Mul), &[starts[d], size])
             }
         };
+        let size = size(&of.array[d], &loc);
+        let left = emit(OpKind::Binary(BinaryOp::Sub), &[size, start]);
+        let left = emit(OpKind::Broadcast(shape), &[left]);
         let index = emit(OpKind::Iota { shape, axis }, &[]);
-        let mut holds = |compare, bound: Raw| {
-            let bound = emit(OpKind::Broadcast(shape), &[bound]);
-            let holds = emit(OpKind::Compare(compare), &[index, bound]);
-            mask = Some(mask.map_or(holds, |m| emit(OpKind::Binary(BinaryOp::And), &[m, holds])));
-        };
-        let left = emit(OpKind::Binary(BinaryOp::Sub), &[size(&of.array[d], &loc), start]);
-        holds(CompareOp::Lt, left);
+        let mut inside = emit(OpKind::Compare(CompareOp::Lt), &[index, left]);
         if before {
-            holds(CompareOp::Ge, emit(OpKind::Unary(UnaryOp::Neg), &[start]));
+            let first = emit(OpKind::Unary(UnaryOp::Neg), &[start]);
+            let first = emit(OpKind::Broadcast(shape), &[first]);
+            let reached = emit(OpKind::Compare(CompareOp::Ge), &[index, first]);
+            inside = emit(OpKind::Binary(BinaryOp::And), &[inside, reached]);
         }
+        mask = Some(mask.map_or(inside, |m| emit(OpKind::Binary(BinaryOp::And), &[m, inside])));
     }
     Tile::wrap(mask.unwrap_or_else(|| {
         let yes = emit(OpKind::Const(true.into()), &[]);
