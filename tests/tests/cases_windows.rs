@@ -1,8 +1,11 @@
 //! Windows by elements that overlap (7), that reach beyond their array (8), and accesses with strides (46).
 
-use tpu_kernel::launch::LaunchError;
+use tpu_kernel::Error;
+use tpu_kernel::exec::RunError;
+use tpu_kernel::ir::DType;
+use tpu_kernel::launch::{LaunchError, Launchable};
 use tpu_kernel::prelude::*;
-use tpu_tests::devices::{devices, expect, made, refused};
+use tpu_tests::devices::{devices, expect, failed, made, refused};
 
 /// Two windows of one kind, half a window apart.
 #[tpu_kernel(grid(i: m / 8))]
@@ -164,4 +167,160 @@ fn element_windows_outside_are_refused() {
             other => panic!("{other}"),
         }
     }
+}
+
+/// Every other row and every third column, at a corner that the launch says, into and out of windows and scratch.
+#[tpu_kernel]
+fn strided<T: Element>(
+    #[block([16, 128] at (0, 0))] x: In<T, (D<16>, D<128>)>,
+    #[block([5, 40] at (0, 0))] part: Out<T, (D<5>, D<40>)>,
+    #[block([16, 128] at (0, 0))] back: Out<T, (D<16>, D<128>)>,
+    #[block([5, 128] at (0, 0))] rows: Out<T, (D<5>, D<128>)>,
+    #[scratch] held: Vmem<T, (D<16>, D<128>)>,
+    row: Scalar<i32>,
+    column: Scalar<i32>,
+) {
+    let tile = x.load_strided::<(D<5>, D<40>)>((row, column), [2, 3]);
+    part.store(tile);
+    back.store(x.load());
+    held.store(x.load());
+    // Swapped with what lies one row below.
+    held.store_strided((row, column), [2, 3], x.load_strided::<(D<5>, D<40>)>((row + 1, column), [2, 3]));
+    held.store_strided((row + 1, column), [2, 3], tile);
+    back.store(held.load());
+    rows.store(back.load_strided::<(D<5>, D<128>)>((row, 0), [3, 1]));
+}
+
+fn strided_of<T: tpu_tests::devices::Counted + std::fmt::Debug>() {
+    for device in devices() {
+        let value = |at: usize| T::counted(at as i32 * 7 % 100);
+        let x = made(&device, &[16, 128], value);
+        for (row, column) in [(0, 0), (1, 3), (3, 10)] {
+            let (part, back, rows) = strided().launch(&device, &x, row as i32, column as i32).unwrap();
+            let want = (0..200).map(|at| value((row + at / 40 * 2) * 128 + column + at % 40 * 3));
+            expect(&part, &[5, 40], &want.collect::<Vec<_>>());
+            let moved = |at: usize| {
+                let (r, c) = (at / 128, at % 128);
+                let hit = (row..row + 10).contains(&r) && (column..column + 118).contains(&c) && (c - column).is_multiple_of(3);
+                match hit {
+                    true if (r - row).is_multiple_of(2) => value(at + 128),
+                    true => value(at - 128),
+                    false => value(at),
+                }
+            };
+            expect(&back, &[16, 128], &(0..16 * 128).map(moved).collect::<Vec<_>>());
+            expect(&rows, &[5, 128], &(0..640).map(|at| moved((row + at / 128 * 3) * 128 + at % 128)).collect::<Vec<_>>());
+        }
+        for (row, column, axis, last) in [(8, 0, 0, 17), (0, 11, 1, 129), (-1, 0, 0, 8), (0, -5, 1, 113)] {
+            match failed(strided().launch(&device, &x, row, column)) {
+                // The range ends after the last element.
+                RunError::OutOfBounds { operand, axis: a, start, size, extent, .. } => {
+                    assert_eq!((operand.as_str(), a, start + size as i64), ("x", axis, last));
+                    assert_eq!(extent, [16, 128][axis]);
+                }
+                other => panic!("{other}"),
+            }
+        }
+    }
+}
+
+/// Strides in each of three dimensions, and 0, which repeats.
+#[tpu_kernel]
+fn repeated(
+    #[block([4, 6, 8] at (0, 0, 0))] x: In<i32, (D<4>, D<6>, D<8>)>,
+    #[block([2, 5, 4] at (0, 0, 0))] rows: Out<i32, (D<2>, D<5>, D<4>)>,
+    #[block([7, 6, 3] at (0, 0, 0))] planes: Out<i32, (D<7>, D<6>, D<3>)>,
+    #[block([4, 6, 8] at (0, 0, 0))] o: Out<i32, (D<4>, D<6>, D<8>)>,
+    at: Scalar<i32>,
+) {
+    rows.store(x.load_strided::<(D<2>, D<5>, D<4>)>((1, at, 0), [2, 0, 2]));
+    planes.store(x.load_strided::<(D<7>, D<6>, D<3>)>((at, 0, 1), [0, 1, 3]));
+    o.fill(-1);
+    o.store_strided((0, 1, at), [3, 2, 2], x.load_at::<(D<2>, D<3>, D<2>)>((0, 0, 0)));
+}
+
+/// The row of a dynamic index along the second to last dimension.
+#[tpu_kernel(grid(i: 5))]
+fn picked_row(
+    #[block([3, 5, 128] at (0, 0, 0))] x: In<f32, (D<3>, D<5>, D<128>)>,
+    #[block([5, 3, 128] at (squeeze i, 0, 0))] o: Out<f32, (D<3>, D<128>)>,
+) {
+    o.store(x.load_at::<(D<3>, One, D<128>)>((0, 4 - i, 0)).squeeze(Sublanes));
+}
+
+#[test]
+fn case_46_strided_load_and_store() {
+    strided_of::<f32>();
+    strided_of::<i32>();
+    strided_of::<bool>();
+    strided_of::<half::bf16>();
+}
+
+#[test]
+fn case_46_load_and_broadcast_with_stride_0() {
+    for device in devices() {
+        let x = made(&device, &[4, 6, 8], |at| at as i32);
+        let value = |a: usize, b: usize, c: usize| (a * 48 + b * 8 + c) as i32;
+        for n in 0..4 {
+            let (rows, planes, o) = repeated().allow(Allow::BlockShape).launch(&device, &x, n as i32).unwrap();
+            expect(&rows, &[2, 5, 4], &(0..40).map(|at| value(1 + at / 20 * 2, n, at % 4 * 2)).collect::<Vec<_>>());
+            expect(&planes, &[7, 6, 3], &(0..126).map(|at| value(n, at / 3 % 6, 1 + at % 3 * 3)).collect::<Vec<_>>());
+            let mut want = vec![-1; 192];
+            for (a, b, c) in (0..12).map(|at| (at / 6, at / 2 % 3, at % 2)) {
+                want[value(3 * a, 1 + 2 * b, n + 2 * c) as usize] = value(a, b, c);
+            }
+            expect(&o, &[4, 6, 8], &want);
+        }
+        match failed(repeated().allow(Allow::BlockShape).launch(&device, &x, 6)) {
+            RunError::OutOfBounds { axis: 1, start: 6, size: 1, extent: 6, .. } => {}
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn case_46_load_with_dynamic_2nd_minor_index() {
+    for device in devices() {
+        let x = made(&device, &[3, 5, 128], |at| at as f32);
+        let o = picked_row().allow(Allow::BlockShape).launch(&device, &x).unwrap();
+        let want =
+            (0..5 * 3 * 128).map(|at| (at / 384, at / 128 % 3, at % 128)).map(|(i, a, c)| ((a * 5 + 4 - i) * 128 + c) as f32);
+        expect(&o, &[5, 3, 128], &want.collect::<Vec<_>>());
+    }
+}
+
+#[tpu_kernel]
+fn too_long(#[block([8] at (0))] x: In<i32, (D<8>,)>, #[block([3] at (0))] o: Out<i32, (D<3>,)>) {
+    o.store(x.load_strided::<(D<3>,)>((2,), [3]));
+}
+
+#[tpu_kernel]
+fn stored_too_long(#[block([3] at (0))] x: In<i32, (D<3>,)>, #[block([8] at (0))] o: Out<i32, (D<8>,)>) {
+    o.fill(0);
+    o.store_strided((2,), [3], x.load());
+}
+
+#[tpu_kernel]
+fn stored_at_once(#[block([3] at (0))] x: In<i32, (D<3>,)>, #[block([8] at (0))] o: Out<i32, (D<8>,)>) {
+    o.fill(0);
+    o.store_strided((2,), [0], x.load());
+}
+
+/// Strides far beyond any memory, at a start that is not known.
+#[tpu_kernel]
+fn far(#[block([3] at (0))] x: In<i32, (D<3>,)>, #[block([8] at (0))] o: Out<i32, (D<8>,)>, n: Scalar<i32>) {
+    o.fill(0);
+    o.store_strided((n,), [usize::MAX], x.load());
+}
+
+#[test]
+fn strides_are_checked_when_the_kernel_is_built() {
+    let codes = |kernel: &dyn Launchable| match kernel.stage(&[DType::I32]) {
+        Err(Error::Build { faults, .. }) => faults.iter().map(|fault| fault.code()).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(codes(&too_long()), ["V012"]);
+    assert_eq!(codes(&stored_too_long()), ["V012"]);
+    assert_eq!(codes(&stored_at_once()), ["V033"]);
+    assert!(codes(&far()).iter().all(|code| ["V011", "V012"].contains(code)), "{:?}", codes(&far()));
 }
