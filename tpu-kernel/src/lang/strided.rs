@@ -72,7 +72,9 @@ fn spread(tile: Raw, shape: Shape, axis: usize, length: usize, stride: usize, lo
     let product = |dims: &[usize]| dims.iter().fold(1usize, |n, &d| n.saturating_mul(d));
     let of = |times| Shape::try_new(&[product(before), times, product(after)]);
     let many = Shape::try_new(&[product(before).saturating_mul(stride), product(after)]);
-    let (Some(one), Some(times), Some(many)) = (of(1), of(stride), many) else { return session::dead() };
+    let (Some(one), Some(times), Some(many)) = (of(1), of(stride), many) else {
+        return session::broken(Rule::Reshape { from: shape, to: shape.with_dim(axis, length) }, "store_strided", loc);
+    };
     let tile = emit(OpKind::Reshape(one), &[tile]);
     let tile = emit(OpKind::Broadcast(times), &[tile]);
     let whole = shape.with_dim(axis, many.dim(0) / product(&before[..axis]).max(1));
