@@ -102,5 +102,8 @@ mod tests {
         assert!(!covered(&[8, 8], &[0, 0], &[16, 16]), "the diagonal");
         assert!(!covered(&[8, 8], &[0, 1], &[24, 24]), "fewer steps than blocks");
         assert!(!covered(&[8, 8], &[0, 1], &[8, 25]), "fewer steps than blocks");
+        let mut elements = window(&[8], &[0]);
+        elements.block = vec![BlockDim::Element { size: 8, low: 0, high: 0 }];
+        assert!(!is_covered(&elements, &[9], &[2]), "windows by elements, where it is not known");
     }
 }

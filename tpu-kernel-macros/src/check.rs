@@ -145,8 +145,8 @@ fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
     for index in &window.at {
         let mut memory = Memory { kernel, errors };
         memory.visit_expr(&index.expr);
-        let Cut::Element(Some((low, high))) = &index.cut else { continue };
-        for size in [low, high].into_iter().filter(|size| padding(size, &kernel.blocks).is_none()) {
+        let Cut::Element(Some(pad)) = &index.cut else { continue };
+        for size in pad.iter().filter(|size| padding(size, &kernel.blocks).is_none()) {
             errors.over(size, "padding is a number of elements or a block size: `pad (1, 1)`, `pad (B, 0)`");
         }
     }

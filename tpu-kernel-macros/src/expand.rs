@@ -395,8 +395,8 @@ fn window(model: &Kernel, param: &Param, window: &Window, declare: &Ident) -> To
         Cut::Block => quote!(::tpu_kernel::lang::expanded::Cut::Block),
         Cut::Squeeze => quote!(::tpu_kernel::lang::expanded::Cut::Squeeze),
         Cut::Element(pad) => {
-            let size = |size: &Expr| check::padding(size, &model.blocks).unwrap_or(quote!(0));
-            let (low, high) = pad.as_ref().map_or((quote!(0), quote!(0)), |(low, high)| (size(low), size(high)));
+            let size = |at: usize| pad.as_ref().and_then(|pad| check::padding(&pad[at], &model.blocks)).unwrap_or(quote!(0));
+            let (low, high) = (size(0), size(1));
             quote!(::tpu_kernel::lang::expanded::Cut::Element(#low, #high))
         }
     });

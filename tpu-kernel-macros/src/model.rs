@@ -67,7 +67,7 @@ pub(crate) enum Cut {
     /// Elements, of which the block has one, and the operand no such dimension.
     Squeeze,
     /// Elements, of which the block has the first at the index; the padding before and after the array.
-    Element(Option<(Expr, Expr)>),
+    Element(Option<Box<[Expr; 2]>>),
 }
 
 impl Param {

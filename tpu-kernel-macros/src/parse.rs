@@ -342,7 +342,7 @@ impl Parse for Index {
 }
 
 /// `pad (1, 1)`, where it is there.
-fn padding(input: ParseStream<'_>) -> syn::Result<Option<(Expr, Expr)>> {
+fn padding(input: ParseStream<'_>) -> syn::Result<Option<Box<[Expr; 2]>>> {
     if !input.peek(Ident) || input.fork().parse::<Ident>()? != "pad" {
         return Ok(None);
     }
@@ -350,7 +350,7 @@ fn padding(input: ParseStream<'_>) -> syn::Result<Option<(Expr, Expr)>> {
     let inner = list(input, &word, "the elements before and after the array, as in `pad (1, 1)`")?;
     let sizes: Vec<Expr> = inner.call(Punctuated::<Expr, Token![,]>::parse_terminated)?.into_iter().collect();
     match <[Expr; 2]>::try_from(sizes) {
-        Ok([low, high]) => Ok(Some((low, high))),
+        Ok(both) => Ok(Some(Box::new(both))),
         Err(_) => {
             Err(syn::Error::new(word.span(), "padding is two numbers, the elements before and after the array: `pad (1, 1)`"))
         }
