@@ -14,6 +14,7 @@ use tpu_kernel::lang::{Each, Transform};
 use tpu_kernel::launch::{Allow, Binding, Config, Launchable, bind};
 use tpu_kernel::mosaic;
 use tpu_kernel::passes::canonicalise;
+use tpu_kernel::prelude::*;
 use tpu_tests::executors::{Array, INTERPRETER, run};
 use tpu_tests::generate::{Words, generate_in};
 use tpu_tests::kernels::Writer;
@@ -49,6 +50,15 @@ fn transformed() -> matmul::matmul {
         .map_output("o", |o: Each<f32>| (o.tanh() + 1.0).cast::<bf16>())
 }
 
+/// Rows with their neighbours below, and an output by elements.
+#[tpu_kernel(grid(i: m / 8))]
+fn neighbours(
+    #[block([m, 256] at (element i * 8 pad (0, 8), 1))] x: In<f32, (D<16>, D<128>)>,
+    #[block([m, 128] at (element i * 8, element 0))] o: Out<f32, (D<8>, D<128>)>,
+) {
+    o.store(x.load_at::<(D<8>, D<128>)>((0, 0)) + x.load_at::<(D<8>, D<128>)>((8, 0)));
+}
+
 /// A kernel with its input shapes.
 fn cases() -> Vec<(&'static str, Kernel, DType, Vec<Vec<usize>>)> {
     let qkv = vec![vec![12, 175, 32]; 3];
@@ -60,6 +70,7 @@ fn cases() -> Vec<(&'static str, Kernel, DType, Vec<Vec<usize>>)> {
         ("softmax", staged(&softmax, &[DType::F32]), DType::F32, vec![vec![175, 1000]]),
         ("attention", staged(&attention, &[DType::F32; 3]), DType::F32, qkv.clone()),
         ("transformed", staged(&transformed(), &[DType::Bf16; 2]), DType::Bf16, vec![vec![10, 1000, 500], vec![500, 300]]),
+        ("neighbours", staged(&neighbours(), &[DType::F32]), DType::F32, vec![vec![64, 256]]),
         ("attention_loop", kernels::attention_loop(64, 64, 192, 32), DType::F32, qkv),
     ]
 }
@@ -116,6 +127,33 @@ fn what_cannot_be_said_is_refused() {
     let nothing = Binding { sizes: vec![0, 128], grid: vec![0], arrays: vec![vec![0, 128]; 2] };
     let error = mosaic::print(&kernel, &nothing, &Chip::V5E).expect_err("a refusal");
     assert_eq!((error.op.as_str(), error.reason.as_str()), ("softmax", "the grid has no step"));
+}
+
+#[tpu_kernel(grid(i: m / 8))]
+fn lifted<H: Dim>(
+    #[block([m, 128] at (element i * H - H pad (H, 0), 0))] x: In<f32, (D<8>, D<128>)>,
+    #[block([m, 128] at (i, 0))] o: Out<f32, (D<8>, D<128>)>,
+) {
+    o.store(x.load());
+}
+
+#[tpu_kernel(grid(i: m / 8))]
+fn unaligned(
+    #[block([m + 8, 128] at (element i * 4, 0))] x: In<f32, (D<8>, D<128>)>,
+    #[block([m, 128] at (i, 0))] o: Out<f32, (D<8>, D<128>)>,
+) {
+    o.store(x.load());
+}
+
+#[test]
+fn windows_by_elements_that_libtpu_lacks_are_refused() {
+    let refusal = |kernel: &dyn Launchable| {
+        let (staged, shapes) = (staged(kernel, &[DType::F32]), [(DType::F32, vec![64, 128])]);
+        let binding = bind(&staged, &Chip::V5E, &shapes, kernel.config()).expect("a launch that may run");
+        mosaic::print(&staged, &binding, &Chip::V5E).expect_err("a refusal").reason
+    };
+    assert_eq!(refusal(&lifted().h(8)), "libtpu has no padding before the array (axis 0)");
+    assert!(refusal(&unaligned().m(56)).contains("along axis 0 must start at a multiple of 8"));
 }
 
 /// What a start may be without a multiple in sight: a row of few columns, a whole row, a leading dimension.

@@ -101,12 +101,12 @@ const READING: &str = "
     cast cbrt ceil chunks clamp clone cloned clz concat contains copied copysign cos cosh cummax cummax_reverse cummin
     cummin_reverse cumprod cumprod_reverse cumsum cumsum_reverse elu enumerate eq erf erf_inv erfc exp exp2 expand expm1
     first floor floor_div floor_mod fold_axes fold_in ge gelu gelu_tanh get gt hard_sigmoid hard_swish hypot in_bounds
-    into_iter is_empty is_finite is_inf is_nan is_none is_some iter last le leaky_relu len like load load_at load_or log
-    log1p log2 log_sigmoid log_softmax logsumexp lt map max maximum mean min minimum mish ne next_after one_hot pad
+    into_iter is_empty is_finite is_inf is_nan is_none is_some iter last le leaky_relu len like load load_at load_or
+    load_strided log log1p log2 log_sigmoid log_softmax logsumexp lt map max maximum mean min minimum mish ne next_after one_hot pad
     popcount pow powi prod recip recip_approx relu relu6 repeat reshape roll roll_strided round round_even rsqrt same_as
     scalar selu shr_logical sigmoid sign silu sin sinh slice slice_strided softmax softplus sorted sorted_descending
-    sorted_descending_with sorted_with split sqrt square squeeze std_dev stochastic_round store store_at sum t
-    take_along_axis tan tanh tile to_string to_vec top_k transpose trunc unfold_axis unpack unwrap unwrap_or variance
+    sorted_descending_with sorted_with split sqrt square squeeze std_dev stochastic_round store store_at
+    store_strided sum t take_along_axis tan tanh tile to_string to_vec top_k transpose trunc unfold_axis unpack unwrap unwrap_or variance
     windows words zip
 ";
 

@@ -3,7 +3,7 @@
 use crate::check::{self, element_name};
 use crate::errors::Errors;
 use crate::lower::Lower;
-use crate::model::{Kernel, Param, Role, Window};
+use crate::model::{Cut, Kernel, Param, Role, Window};
 use crate::{parse, size};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -75,8 +75,8 @@ fn lower_body(model: &mut Kernel, errors: &mut Errors) {
     lower.body(&mut model.body);
     for param in &mut model.params {
         let (Role::In(window) | Role::Out(window)) = &mut param.role else { continue };
-        for (_, index) in &mut window.at {
-            syn::visit_mut::VisitMut::visit_expr_mut(&mut lower, index);
+        for index in &mut window.at {
+            syn::visit_mut::VisitMut::visit_expr_mut(&mut lower, &mut index.expr);
         }
     }
 }
@@ -391,11 +391,20 @@ fn operand(model: &Kernel, param: &Param) -> TokenStream {
 fn window(model: &Kernel, param: &Param, window: &Window, declare: &Ident) -> TokenStream {
     let text = param.name.to_string();
     let array = window.array.iter().map(|e| size::expand(e, &model.blocks));
-    let squeezed = window.at.iter().map(|(squeezed, _)| squeezed);
-    let indices = window.at.iter().map(|(_, e)| quote_spanned!(e.span()=> ::tpu_kernel::lang::IntoScalar::<i32>::into_scalar(#e)));
+    let cuts = window.at.iter().map(|index| match &index.cut {
+        Cut::Block => quote!(::tpu_kernel::lang::expanded::Cut::Block),
+        Cut::Squeeze => quote!(::tpu_kernel::lang::expanded::Cut::Squeeze),
+        Cut::Element(pad) => {
+            let size = |at: usize| pad.as_ref().and_then(|pad| check::padding(&pad[at], &model.blocks)).unwrap_or(quote!(0));
+            let (low, high) = (size(0), size(1));
+            quote!(::tpu_kernel::lang::expanded::Cut::Element(#low, #high))
+        }
+    });
+    let indices = window.at.iter().map(|i| &i.expr);
+    let indices = indices.map(|e| quote_spanned!(e.span()=> ::tpu_kernel::lang::IntoScalar::<i32>::into_scalar(#e)));
     let args: Vec<Ident> = model.grid.iter().map(|g| g.name.clone()).collect();
     let axes = 0..args.len();
-    let sizes = model.sizes().into_iter().filter(|s| window.at.iter().any(|(_, e)| mentions(e, s)));
+    let sizes = model.sizes().into_iter().filter(|s| window.at.iter().any(|index| mentions(&index.expr, s)));
     let sizes = sizes.map(|s| {
         let text = s.to_string();
         quote!(let #s = ::tpu_kernel::lang::expanded::size(#text);)
@@ -409,7 +418,7 @@ fn window(model: &Kernel, param: &Param, window: &Window, declare: &Ident) -> To
         }
     };
     // Every token of the call at the operand: its place is the call's.
-    quote_spanned!(declare.span()=> ::tpu_kernel::lang::expanded::#declare(#text, ::std::vec![#(#array),*], &[#(#squeezed),*], #map))
+    quote_spanned!(declare.span()=> ::tpu_kernel::lang::expanded::#declare(#text, ::std::vec![#(#array),*], &[#(#cuts),*], #map))
 }
 
 fn mentions(expr: &Expr, name: &Ident) -> bool {

@@ -203,14 +203,24 @@ impl Generator {
         }
         let mut array = vec![];
         let mut blocks = vec![];
-        for dim in &block {
-            let count = 1 + self.rng.below(3);
-            blocks.push(count);
-            array.push((count - 1) * dim.size() + 1 + self.rng.below(dim.size()));
+        for dim in &mut block {
+            let (count, size) = (1 + self.rng.below(3), dim.size());
+            if *dim != BlockDim::Squeezed && self.rng.chance(20) {
+                let (low, high) = (self.rng.below(4), self.rng.below(4));
+                *dim = BlockDim::Element { size, low, high };
+                blocks.push((count, low));
+                // The last start is count - 1 - low; the array may be longer, or lie in the padding's middle.
+                array.push((count - 1 + size).saturating_sub(low + high).max(1) + self.rng.below(3));
+                continue;
+            }
+            blocks.push((count, 0));
+            array.push((count - 1) * size + 1 + self.rng.below(size));
         }
         let declared = array.iter().map(|&n| self.expr(n)).collect();
         let rng = &mut self.rng;
-        let map = self.b.map(|b, indices| blocks.iter().map(|&count| index(b, rng, indices, count)).collect::<Result<_, ()>>());
+        let map = self
+            .b
+            .map(|b, indices| blocks.iter().map(|&(count, low)| start(b, rng, indices, count, low)).collect::<Result<_, ()>>());
         let window = Window { array: declared, block, map: map.expect("scalar operations") };
         let ty = Builder::window_type(dtype, &window.block).expect("rank 1 to 4");
         let kind = if output { ParamKind::Out(window) } else { ParamKind::In(window) };
@@ -226,6 +236,16 @@ impl Generator {
         self.arrays.push(vec![]);
         self.memories.push(Memory { value, dtype, shape, writable: true, unwritten: false });
     }
+}
+
+/// An index below `count`, moved into the padding of so many elements.
+fn start(b: &mut Builder, rng: &mut Rng, indices: &[Value], count: usize, low: usize) -> Result<Value, ()> {
+    let index = index(b, rng, indices, count)?;
+    if low == 0 {
+        return Ok(index);
+    }
+    let low = b.constant(low as i32, line(6));
+    b.value(OpKind::Binary(BinaryOp::Sub), &[index, low], line(6)).map_err(|_| ())
 }
 
 /// A block index below `count` from the grid indices, none of which is negative.

@@ -197,13 +197,14 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             if open[at] == Some(*index) {
                 continue;
             }
-            if let Some((axis, index, blocks)) = param.outside(array, index) {
+            if let Some((axis, index)) = param.outside(array, index) {
                 let declared = &self.exe.kernel.params[at];
                 return Err(RunError::BlockIndex {
                     operand: declared.name.clone(),
                     axis,
                     index,
-                    blocks,
+                    block: param.block[axis],
+                    extent: array.extent[axis],
                     step: grid.to_vec(),
                     loc: declared.loc.clone(),
                 });

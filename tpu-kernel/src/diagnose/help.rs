@@ -2,7 +2,7 @@
 
 use crate::BuildFault;
 use crate::exec::RunError;
-use crate::ir::Rule;
+use crate::ir::{BlockDim, Rule};
 use crate::launch::LaunchError;
 
 /// Advice for a kernel that cannot be built.
@@ -95,6 +95,9 @@ pub(super) fn launch(error: &LaunchError) -> String {
         LaunchError::UnknownSize { .. } => "set one of the sizes that the kernel names".to_string(),
         LaunchError::SizeSet { size, .. } => format!("leave `{size}` out of the launch: the inputs bind it"),
         LaunchError::TooLarge { .. } => "make the arrays or the grid smaller".to_string(),
+        LaunchError::ElementStart { .. } => {
+            "bound the start in the index map, or let the window reach beyond the array: `element i pad (lo, hi)`".to_string()
+        }
         LaunchError::Unwritten { extent, blocks, .. } => format!(
             "a block of {extent} or more would cover the axis, or a grid dimension that counts {blocks} block(s); to leave the rest \
              poison, `.allow(Allow::Unwritten)`"
@@ -108,7 +111,10 @@ pub(super) fn run(error: &RunError) -> String {
         RunError::OutOfBounds { .. } => {
             "a slice is not clamped: bound its start so that it lies inside the operand's block".to_string()
         }
-        RunError::BlockIndex { index, blocks, .. } => index_help(*index, None, None, *blocks),
+        RunError::BlockIndex { block: BlockDim::Element { .. }, .. } => {
+            "bound the start in the index map, or let the window reach beyond the array".to_string()
+        }
+        RunError::BlockIndex { index, block, extent, .. } => index_help(*index, None, None, block.blocks(*extent)),
         RunError::LoopStep { .. } => "count upwards, and derive the other direction from the index".to_string(),
         RunError::GatherIndex { .. } => {
             "clamp the indices, or give those that mean nothing an index inside and select them away".to_string()

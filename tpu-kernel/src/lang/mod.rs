@@ -28,6 +28,7 @@ mod reduce;
 mod session;
 mod shape;
 pub mod stage;
+mod strided;
 mod transform;
 mod unloaded;
 mod value;
