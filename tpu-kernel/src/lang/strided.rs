@@ -34,6 +34,10 @@ pub(super) fn store(memory: Raw, corner: Vec<Raw>, strides: &[usize], tile: Raw,
     let mut value = tile;
     if covered != shape {
         let before = emit(OpKind::Load(covered), &[vec![memory], corner.clone()].concat());
+        if session::type_of(before).is_none() {
+            // What is wrong with the place is said once.
+            return;
+        }
         let apart = strides.iter().enumerate().filter(|&(axis, &stride)| stride > 1 && shape.dim(axis) > 1);
         let mut hit: Option<Raw> = None;
         let mut now = shape;
