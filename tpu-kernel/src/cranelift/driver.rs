@@ -1,10 +1,10 @@
 //! Runs a compiled kernel: checks the launch, walks the grid, moves blocks in and out.
 
 use super::Executable;
-use super::body::Site;
 use super::context::{Context, ErrorSlot, HELPERS, RefSlot, VERSION};
 use super::launch::{Ended, Running};
 use super::memory::{Memory, poison};
+use super::site::Site;
 use super::window::{Array, Param, Role};
 use crate::exec::{Args, RunError};
 use crate::ir::{self, DType, MAX_RANK, ParamKind, SizeExpr, SizeId};
