@@ -105,7 +105,7 @@ const READING: &str = "
     load_strided log log1p log2 log_sigmoid log_softmax logsumexp lt map max maximum mean min minimum mish ne next_after one_hot pad
     popcount pow powi prod recip recip_approx relu relu6 repeat reshape roll roll_strided round round_even rsqrt same_as
     scalar selu shr_logical sigmoid sign silu sin sinh slice slice_strided softmax softplus sorted sorted_descending
-    sorted_descending_with sorted_with split sqrt square squeeze std_dev stochastic_round store store_at
+    sorted_with sorted_with_descending split sqrt square squeeze std_dev stochastic_round store store_at
     store_strided sum t take_along_axis tan tanh tile to_string to_vec top_k transpose trunc unfold_axis unpack unwrap unwrap_or variance
     windows words zip
 ";

@@ -76,7 +76,7 @@ pub(super) fn launch(error: &LaunchError) -> String {
         }
         LaunchError::ElementType { want, .. } => format!("convert the array to {want}, or make the kernel generic over it"),
         LaunchError::BlocksMissing { .. } => "the block sizes are the kernel's type parameters with the bound `Dim`".to_string(),
-        LaunchError::Unbound { what, .. } => format!("a {what} that only outputs have is set by its lower-case name"),
+        LaunchError::Unbound { what, .. } => format!("what only outputs have, here the {what}, is set by its lower-case name"),
         LaunchError::BlockIndex { index, extent, block, blocks, .. } => index_help(*index, Some(*extent), Some(*block), *blocks),
         LaunchError::EmptyGrid { .. } => "give the grid at least one step for every block of the output".to_string(),
         LaunchError::SizeRange { .. } => "check the expression against the arrays that are passed".to_string(),
@@ -116,6 +116,9 @@ pub(super) fn run(error: &RunError) -> String {
         }
         RunError::BlockIndex { index, block, extent, .. } => index_help(*index, None, None, block.blocks(*extent)),
         RunError::LoopStep { .. } => "count upwards, and derive the other direction from the index".to_string(),
+        RunError::GatherIndex { index: i32::MIN, .. } => {
+            "this index is poison, what lies outside an array: load the indices with `load_or(0)`".to_string()
+        }
         RunError::GatherIndex { .. } => {
             "clamp the indices, or give those that mean nothing an index inside and select them away".to_string()
         }
