@@ -189,6 +189,22 @@ fn activations_are_right_everywhere() {
     }
 }
 
+#[tpu_kernel]
+fn flat(#[block([4] at (0))] x: In<f32, (D<4>,)>, #[block([4] at (0))] o: Out<f32, (D<4>,)>) {
+    o.store(x.load().leaky_relu(0.0));
+}
+
+/// The limit of 0 · x below zero is 0.
+#[test]
+fn a_leak_of_nothing() {
+    for device in devices() {
+        let x = Tensor::from_slice(&device, &[f32::NEG_INFINITY, -2.0, f32::INFINITY, f32::NAN], &[4]).unwrap();
+        let o = flat().launch(&device, &x).unwrap().to_vec::<f32>().unwrap();
+        assert_eq!(o[..3], [0.0, 0.0, f32::INFINITY]);
+        assert!(o[3].is_nan());
+    }
+}
+
 type Cube = (D<3>, D<4>, D<5>);
 
 macro_rules! reductions {
