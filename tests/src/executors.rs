@@ -88,6 +88,10 @@ pub const CRANELIFT: Executor = Executor {
     },
 };
 
+/// Bytes beside each output, which nothing may write; so many that outputs are aligned as without.
+const GUARD: usize = 64;
+const MARK: u8 = 0xa5;
+
 /// Runs a kernel on these inputs; the outputs, which start as zeros. What it prints goes to standard error.
 pub fn run(
     kernel: &Kernel,
@@ -111,11 +115,24 @@ pub fn run_logged(
     let zero =
         |(at, param): (usize, &tpu_kernel::ir::Param)| Array::filled(&binding.arrays[at], Literal::from_bits(param.ty.dtype(), 0));
     let mut outputs: Vec<Array> = kernel.outputs().map(zero).collect();
+    for output in &mut outputs {
+        output.bytes = [&[MARK; GUARD], output.bytes.as_slice(), &[MARK; GUARD]].concat();
+    }
     let inputs: Vec<ArrayRef<'_>> = inputs.iter().map(|a| ArrayRef { dtype: a.dtype, shape: &a.shape, bytes: &a.bytes }).collect();
-    let mut views: Vec<ArrayMut<'_>> =
-        outputs.iter_mut().map(|a| ArrayMut { dtype: a.dtype, shape: &a.shape, bytes: &mut a.bytes }).collect();
-    compiled(binding, &mut Args { inputs: &inputs, outputs: &mut views, scalars, log })?;
-    Ok(outputs)
+    let inside = |bytes: &[u8]| GUARD..bytes.len() - GUARD;
+    let mut views: Vec<ArrayMut<'_>> = vec![];
+    for Array { dtype, shape, bytes } in &mut outputs {
+        let inside = inside(bytes);
+        views.push(ArrayMut { dtype: *dtype, shape, bytes: &mut bytes[inside] });
+    }
+    let result = compiled(binding, &mut Args { inputs: &inputs, outputs: &mut views, scalars, log });
+    for output in &mut outputs {
+        let inside = inside(&output.bytes);
+        let beside = [&output.bytes[..inside.start], &output.bytes[inside.end..]].concat();
+        assert!(beside.iter().all(|&byte| byte == MARK), "something is written beside an output of {}", kernel.name);
+        output.bytes = output.bytes[inside].to_vec();
+    }
+    result.map(|()| outputs)
 }
 
 /// Whether two elements are the same bits, or both NaN.

@@ -189,6 +189,46 @@ fn activations_are_right_everywhere() {
     }
 }
 
+#[tpu_kernel]
+fn flat(#[block([4] at (0))] x: In<f32, (D<4>,)>, #[block([4] at (0))] o: Out<f32, (D<4>,)>) {
+    o.store(x.load().leaky_relu(0.0));
+}
+
+#[tpu_kernel]
+fn labelled(
+    #[block([6, 1] at (0, 0))] x: In<f32, (D<6>, One)>,
+    #[block([6, 1] at (0, 0))] n: In<u32, (D<6>, One)>,
+    #[block([6, 3] at (0, 0))] of_floats: Out<i32, (D<6>, D<3>)>,
+    #[block([6, 3] at (0, 0))] of_integers: Out<bf16, (D<6>, D<3>)>,
+) {
+    of_floats.store(x.load().one_hot::<i32, D<3>, _>(Lanes));
+    of_integers.store(n.load().one_hot::<bf16, D<3>, _>(Lanes));
+}
+
+/// Only what names a place has a one.
+#[test]
+fn labels_that_name_no_place() {
+    for device in devices() {
+        let x = Tensor::from_slice(&device, &[1.0f32, 1.5, f32::NAN, -0.5, -0.0, 3.0], &[6, 1]).unwrap();
+        let n = Tensor::from_slice(&device, &[2u32, 3, u32::MAX, 0, 1 << 31, 1], &[6, 1]).unwrap();
+        let (of_floats, of_integers) = labelled().launch(&device, &x, &n).unwrap();
+        expect(&of_floats, &[6, 3], &[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]);
+        let want = [0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0].map(|v: i32| bf16::from_f32(v as f32));
+        expect(&of_integers, &[6, 3], &want);
+    }
+}
+
+/// The limit of 0 · x below zero is 0.
+#[test]
+fn a_leak_of_nothing() {
+    for device in devices() {
+        let x = Tensor::from_slice(&device, &[f32::NEG_INFINITY, -2.0, f32::INFINITY, f32::NAN], &[4]).unwrap();
+        let o = flat().launch(&device, &x).unwrap().to_vec::<f32>().unwrap();
+        assert_eq!(o[..3], [0.0, 0.0, f32::INFINITY]);
+        assert!(o[3].is_nan());
+    }
+}
+
 type Cube = (D<3>, D<4>, D<5>);
 
 macro_rules! reductions {

@@ -33,6 +33,12 @@ fn elu(x: Term<'_>, alpha: f32) -> Term<'_> {
     x.compare(CompareOp::Gt, 0.0).select(x, x.min(0.0).unary(UnaryOp::Expm1) * alpha)
 }
 
+/// x from 0 on, else `slope` · x.
+fn leaky_relu(x: Term<'_>, slope: f32) -> Term<'_> {
+    let below = if slope == 0.0 { bounded(x) } else { x };
+    x.compare(CompareOp::Ge, 0.0).select(x, below * slope)
+}
+
 fn gelu_tanh(x: Term<'_>) -> Term<'_> {
     // (1 + tanh u) / 2 is the logistic function of 2u.
     let u = (x + x * x * x * 0.044_715) * 0.797_884_6;
@@ -64,7 +70,7 @@ activations! {
     /// The element between 0 and 6, else the nearer of them.
     relu6() |x| x.max(0.0).min(6.0);
     /// The element above 0, else `slope` times it.
-    leaky_relu(slope) |x| x.compare(CompareOp::Ge, 0.0).select(x, x * slope);
+    leaky_relu(slope) |x| leaky_relu(x, slope);
     /// x above 0, else `alpha` · (eˣ - 1).
     elu(alpha) |x| elu(x, alpha);
     /// The scaled elu whose constants keep mean and variance.

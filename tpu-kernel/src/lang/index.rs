@@ -32,7 +32,7 @@ fn of<S, A: AxisOf<S>>(_axis: A) -> (ir::Shape, usize) {
 
 impl<T: Number, S: Shape> Tile<T, S> {
     /// One in the place that each index names along an axis of `K` places, which was [`One`](super::One), else 0; an
-    /// index outside has no one. `labels.one_hot::<f32, D<10>, _>(Lanes)`.
+    /// index outside has no one, nor has a float between two places, or NaN. `labels.one_hot::<f32, D<10>, _>(Lanes)`.
     #[track_caller]
     pub fn one_hot<U: Element, K: Dim, A>(self, _axis: A) -> Resized<U, S, A, K>
     where
@@ -42,8 +42,16 @@ impl<T: Number, S: Shape> Tile<T, S> {
         let loc = Loc::caller();
         let shape = <S::With<K> as Shape>::shape();
         let places = Term::new(session::emit(OpKind::Iota { shape, axis: S::AXIS }, &[], loc.clone()), &loc);
-        let index = Term::new(self.raw(), &loc).cast(ir::DType::I32).broadcast(shape);
-        Tile::wrap(places.compare(CompareOp::Eq, index).cast(U::DTYPE).raw)
+        let label = Term::new(self.raw(), &loc);
+        let index = label.cast(ir::DType::I32);
+        let hot = places.compare(CompareOp::Eq, index.broadcast(shape));
+        let hot = if T::DTYPE.is_float() {
+            let label = label.cast(ir::DType::F32);
+            hot & index.cast(ir::DType::F32).compare(CompareOp::Eq, label)
+        } else {
+            hot
+        };
+        Tile::wrap(hot.cast(U::DTYPE).raw)
     }
 }
 

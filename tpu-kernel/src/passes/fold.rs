@@ -95,7 +95,10 @@ fn identity(kind: &OpKind, operands: &[Value], defs: &Defs<'_>) -> Option<Rewrit
                 Some(Rewrite::Value(inner))
             }
             (UnaryOp::Abs, (OpKind::Unary(UnaryOp::Abs), _)) => Some(Rewrite::Value(x)),
-            (UnaryOp::Abs, (OpKind::Unary(UnaryOp::Neg), inner)) => Some(Rewrite::Op(kind.clone(), inner.to_vec())),
+            // An unsigned number is its own absolute value, and its negation is another number.
+            (UnaryOp::Abs, (OpKind::Unary(UnaryOp::Neg), inner)) if !defs.ty(x).dtype().is_unsigned() => {
+                Some(Rewrite::Op(kind.clone(), inner.to_vec()))
+            }
             _ => None,
         },
         (OpKind::Binary(op), &[a, b]) => binary(*op, a, b, defs).map(Rewrite::Value),
