@@ -4,12 +4,12 @@ use crate::check::{self, element_name};
 use crate::errors::Errors;
 use crate::lower::Lower;
 use crate::model::{Cut, Kernel, Param, Role, Window};
+use crate::scope::{Reference, Scopes, Variable};
 use crate::{parse, size};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use std::collections::HashMap;
 use syn::spanned::Spanned;
-use syn::{Block, Expr, FnArg, GenericParam, ItemFn, Pat, Type, TypeParamBound};
+use syn::{Block, Expr, FnArg, GenericParam, ItemFn, Type, TypeParamBound};
 
 /// Lints that generated code would raise in the user's name.
 fn allows() -> TokenStream {
@@ -69,9 +69,12 @@ fn not_a_function(word: &str, tokens: &TokenStream, error: &syn::Error) -> Token
 fn lower_body(model: &mut Kernel, errors: &mut Errors) {
     let grid: Vec<Ident> = model.grid.iter().map(|g| g.name.clone()).collect();
     // Memory carries nothing: an operand is in scope, but not as a variable that changes.
-    let params = model.params.iter().map(|p| (p.name.to_string(), p.mutable.is_some() && matches!(p.role, Role::Scalar)));
-    let scopes = vec![params.collect::<HashMap<_, _>>()];
-    let mut lower = Lower { blocks: &model.blocks, grid: &grid, errors, scopes, loops: vec![], returns: false };
+    let mut scopes = Scopes::new();
+    for param in &model.params {
+        let mutable = param.mutable.is_some() && matches!(param.role, Role::Scalar);
+        scopes.insert(param.name.to_string(), Variable { mutable, reference: Reference::No });
+    }
+    let mut lower = Lower::new(&model.blocks, &grid, errors, scopes);
     lower.body(&mut model.body);
     for param in &mut model.params {
         let (Role::In(window) | Role::Out(window)) = &mut param.role else { continue };
@@ -454,16 +457,10 @@ pub(crate) fn helper(attribute: TokenStream, item: TokenStream) -> TokenStream {
             _ => None,
         })
         .collect();
-    let mut scope = HashMap::new();
-    for input in &item.sig.inputs {
-        if let FnArg::Typed(input) = input
-            && let Pat::Ident(pat) = &*input.pat
-        {
-            scope.insert(pat.ident.to_string(), pat.mutability.is_some());
-        }
-    }
+    let mut scopes = Scopes::new();
+    item.sig.inputs.iter().for_each(|input| scopes.parameter(input));
     let mut body = (*item.block).clone();
-    let mut lower = Lower { blocks: &blocks, grid: &[], errors: &mut errors, scopes: vec![scope], loops: vec![], returns: true };
+    let mut lower = Lower { returns: true, ..Lower::new(&blocks, &[], &mut errors, scopes) };
     lower.body(&mut body);
     if !errors.is_empty() {
         // The signature stays, so that callers get no second error.

@@ -2,7 +2,7 @@
 
 use crate::BuildFault;
 use crate::exec::RunError;
-use crate::ir::{BlockDim, Rule};
+use crate::ir::{BlockDim, Literal, Rule};
 use crate::launch::LaunchError;
 
 /// Advice for a kernel that cannot be built.
@@ -20,7 +20,9 @@ pub(super) fn build(fault: &BuildFault) -> &'static str {
         BuildFault::DivisionByZero { .. } => "divide by a constant that is not zero",
         BuildFault::Shift { .. } => "shift by 0 up to one bit less than the elements have",
         BuildFault::Index { .. } => "negative indices count from the end, others from 0",
-        BuildFault::Literal { dtype, .. } if dtype.is_integer() => "write a value within the range of the elements",
+        BuildFault::Literal { dtype, .. } if !Literal::from_f32(*dtype, f32::INFINITY).as_f32().is_some_and(f32::is_infinite) => {
+            "write a value within the range of the elements"
+        }
         BuildFault::Literal { .. } => "write a value within the range of the elements, or `f32::INFINITY`",
     }
 }

@@ -55,6 +55,12 @@ macro_rules! memory {
                 $name { raw, of: PhantomData }
             }
 
+            /// Before that of [`Behind`](super::behind::Behind): memory behind a reference is no variable that is carried.
+            #[doc(hidden)]
+            pub fn __tpu_kernel_place(&mut self) -> Box<()> {
+                Box::new(())
+            }
+
             /// The whole block.
             #[track_caller]
             pub fn load(self) -> Tile<T, S> {
