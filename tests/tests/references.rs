@@ -184,7 +184,29 @@ fn add_often(memory: &mut Memory, n: Scalar<i32>) {
     }
 }
 
-/// Memory keeps what is stored, and is nothing to carry.
+#[tile_fn]
+fn add_in_branches(mut memory: Vmem<i32, (D<4>,)>, n: Scalar<i32>) {
+    if n > 2 {
+        memory.fill(0);
+    }
+    for _ in 0..n {
+        memory += 1;
+    }
+}
+
+/// Memory keeps what is stored, and is nothing to carry, in a helper as in a kernel.
+#[test]
+fn memory_of_a_helper() {
+    #[tpu_kernel]
+    fn kernel(#[block([4] at (0))] o: Out<i32, (D<4>,)>, #[scratch] memory: Vmem<i32, (D<4>,)>, n: Scalar<i32>) {
+        add_in_branches(memory, n);
+        o.store(memory.load());
+    }
+    let o = kernel().launch(&device(), 3).expect("the kernel runs");
+    assert_eq!(o.to_vec::<i32>().expect("i32"), [3; 4]);
+}
+
+/// The same through a reference.
 #[test]
 fn memory_behind_a_reference() {
     #[tpu_kernel]

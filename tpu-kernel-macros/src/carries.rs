@@ -56,9 +56,12 @@ impl Lower<'_> {
         };
         for assigned in carry::assigned(exprs, blocks) {
             let Assigned { name, part, how, replaced } = &assigned;
-            let Some(Variable { mutable, reference }) = self.scopes.find(&name.to_string()) else { continue };
+            let Some(Variable { mutable, reference, memory }) = self.scopes.find(&name.to_string()) else { continue };
             let behind = || quote_spanned!(name.span()=> *#name.__tpu_kernel_place());
             match how {
+                // That it is other memory from now on cannot be carried, and rustc says so.
+                _ if memory && *replaced => places.push(carried(name, name.to_token_stream())),
+                _ if memory => {}
                 How::Assigned | How::Called(_) if mutable => places.push(carried(name, name.to_token_stream())),
                 // Memory is no variable, and a slice has no size; but memory that is exchanged for other memory is wrong.
                 How::Assigned if *part && reference == Reference::Yes && !replaced => places.push(carried(name, behind())),
@@ -85,7 +88,9 @@ impl Lower<'_> {
             let known = self.scopes.find(&assigned.name.to_string());
             let changes = match assigned.how {
                 How::Assigned => true,
-                How::Called(_) => assigned.hides() || known.is_some_and(|v| v.mutable || v.reference == Reference::Yes),
+                How::Called(_) => {
+                    assigned.hides() || known.is_some_and(|v| v.mutable && !v.memory || v.reference == Reference::Yes)
+                }
                 How::Passed => known.is_some_and(|v| v.reference == Reference::Yes),
             };
             changes.then_some(Change { name: assigned.name, how: assigned.how })

@@ -16,7 +16,7 @@ pub(crate) struct Assigned {
     /// Whether only parts of it are assigned, or what it points to.
     pub(crate) part: bool,
     pub(crate) how: How,
-    /// Whether what it points to is replaced as a whole, as in `*r = x`.
+    /// Whether it, or what it points to, is replaced as a whole, as in `r = x` and `*r = x`.
     pub(crate) replaced: bool,
 }
 
@@ -234,14 +234,15 @@ impl Finder {
         }
     }
 
-    /// Notes the variables whose target an assignment replaces.
+    /// Notes the variables that an assignment replaces, or whose target.
     fn replace(&mut self, place: &Expr) {
         match place {
             Expr::Tuple(tuple) => tuple.elems.iter().for_each(|e| self.replace(e)),
             Expr::Array(array) => array.elems.iter().for_each(|e| self.replace(e)),
             Expr::Paren(inner) => self.replace(&inner.expr),
-            Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Deref(_)) => {
-                let name = base(&unary.expr);
+            Expr::Reference(borrow) => self.replace(&borrow.expr),
+            Expr::Path(_) | Expr::Unary(_) => {
+                let name = base(place);
                 self.found.iter_mut().filter(|known| Some(&known.name) == name).for_each(|known| known.replaced = true);
             }
             _ => {}
@@ -331,6 +332,11 @@ impl<'e> Visit<'e> for Finder {
     fn visit_expr_call(&mut self, call: &'e syn::ExprCall) {
         self.pass(&call.args);
         visit::visit_expr_call(self, call);
+        // `std::mem::swap(&mut a, &mut b)`.
+        let last = |path: &'e syn::ExprPath| path.path.segments.last().map(|segment| &segment.ident);
+        if matches!(&*call.func, Expr::Path(path) if last(path).is_some_and(|name| name == "swap" || name == "replace")) {
+            call.args.iter().for_each(|argument| self.replace(argument));
+        }
     }
 
     fn visit_expr_match(&mut self, matched: &'e syn::ExprMatch) {

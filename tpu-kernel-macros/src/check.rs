@@ -217,7 +217,7 @@ pub(crate) fn ungrouped(ty: &Type) -> &Type {
     }
 }
 
-/// The element type of an operand as an identifier, where it is a plain one.
+/// The last name of a type, which is all of an element type.
 pub(crate) fn element_name(ty: &Type) -> Option<&Ident> {
     match ungrouped(ty) {
         Type::Path(path) => path.path.segments.last().map(|s| &s.ident),

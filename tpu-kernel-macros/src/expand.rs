@@ -71,8 +71,8 @@ fn lower_body(model: &mut Kernel, errors: &mut Errors) {
     // Memory carries nothing: an operand is in scope, but not as a variable that changes.
     let mut scopes = Scopes::new();
     for param in &model.params {
-        let mutable = param.mutable.is_some() && matches!(param.role, Role::Scalar);
-        scopes.insert(param.name.to_string(), Variable { mutable, reference: Reference::No });
+        let (mutable, memory) = (param.mutable.is_some(), !matches!(param.role, Role::Scalar));
+        scopes.insert(param.name.to_string(), Variable { mutable, reference: Reference::No, memory });
     }
     let mut lower = Lower::new(&model.blocks, &grid, errors, scopes);
     lower.body(&mut model.body);

@@ -4,6 +4,7 @@
 //! known here: a variable is one where its own type or value says so, may be one where its value mentions one.
 
 use crate::carry::declared;
+use crate::check::element_name;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use std::collections::HashMap;
@@ -29,6 +30,8 @@ impl Reference {
 pub(crate) struct Variable {
     pub(crate) mutable: bool,
     pub(crate) reference: Reference,
+    /// Memory keeps what is stored: it changes without being carried.
+    pub(crate) memory: bool,
 }
 
 /// The variables in scope, innermost scope last.
@@ -64,7 +67,7 @@ impl Scopes {
         let reference = if whole { reference } else { reference.of_part() };
         let reference = if mentions(pat.to_token_stream(), &mut |word| word == "ref") { Reference::Perhaps } else { reference };
         for (name, mutable) in declared(pat) {
-            self.insert(name.to_string(), Variable { mutable, reference });
+            self.insert(name.to_string(), Variable { mutable, reference, memory: false });
         }
     }
 
@@ -78,10 +81,18 @@ impl Scopes {
                     ReceiverKind::Typed(_, ty) => (receiver.mutability.is_some(), of_type(ty, Reference::No)),
                     _ => (false, Reference::No),
                 };
-                let variable = Variable { mutable, reference };
+                let variable = Variable { mutable, reference, memory: false };
                 self.insert("self".to_string(), variable);
             }
-            FnArg::Typed(typed) => self.declare(&typed.pat, of_type(&typed.ty, Reference::No)),
+            FnArg::Typed(typed) => {
+                self.declare(&typed.pat, of_type(&typed.ty, Reference::No));
+                if let (Pat::Ident(pat), Some(name)) = (&*typed.pat, element_name(&typed.ty))
+                    && ["In", "Out", "Vmem"].iter().any(|word| name == word)
+                {
+                    let variable = Variable { mutable: pat.mutability.is_some(), reference: Reference::No, memory: true };
+                    self.insert(pat.ident.to_string(), variable);
+                }
+            }
         }
     }
 

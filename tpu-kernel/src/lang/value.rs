@@ -98,7 +98,8 @@ impl<T: Element> Handle for Scalar<T> {
 /// What may stand where a scalar of type `T` is expected: a [`Scalar`] or a literal.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a scalar of `{T}`",
-    label = "expected a `Scalar<{T}>` or a literal of `{T}`"
+    label = "expected a `Scalar<{T}>` or a literal of `{T}`",
+    note = "of Rust's numbers `i32` and `f32` fit themselves to the elements; one of exactly their type is `Scalar::new(n)`"
 )]
 pub trait IntoScalar<T: Element> {
     /// The scalar.
