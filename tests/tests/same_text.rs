@@ -2,6 +2,8 @@
 //!
 //! Rule: a body uses only what both have. What a kernel carries wrongly, or decides at the wrong time, differs here.
 
+#![expect(clippy::assign_op_pattern, clippy::nonminimal_bool, clippy::manual_swap, reason = "each form is written out to be tried")]
+
 use tpu_device::{Device, Tensor};
 use tpu_kernel::prelude::*;
 
