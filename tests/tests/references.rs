@@ -238,3 +238,23 @@ fn methods_of_ones_own() {
     let o = kernel().launch(&device(), 3).expect("the kernel runs");
     assert_eq!(o.to_vec::<i32>().expect("i32"), [14; 4]);
 }
+
+/// What is no reference may be moved into a branch.
+#[test]
+fn a_list_goes_into_a_branch() {
+    fn total(list: Vec<V>) -> V {
+        list.into_iter().fold(Tile::full(0), |sum, t| sum + t)
+    }
+    #[tpu_kernel]
+    fn kernel(#[block([4] at (0))] o: Out<i32, (D<4>,)>, n: Scalar<i32>) {
+        let permutation = [2, 0, 1];
+        let permuted = permutation.map(V::full).to_vec();
+        let mut sum = V::full(0);
+        if n > 0 {
+            sum = total(permuted);
+        }
+        o.store(sum);
+    }
+    let o = kernel().launch(&device(), 3).expect("the kernel runs");
+    assert_eq!(o.to_vec::<i32>().expect("i32"), [3; 4]);
+}

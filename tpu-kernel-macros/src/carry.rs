@@ -83,9 +83,14 @@ pub(crate) fn base(place: &Expr) -> Option<&Ident> {
     }
 }
 
+/// Whether a name says that something is borrowed mutably: `mut`, `iter_mut`, not `permutation`.
+pub(crate) fn says_mut(name: &str) -> bool {
+    name.split('_').any(|part| part == "mut")
+}
+
 /// Whether a chain of calls borrows mutably on its way: `v.first_mut().unwrap()`.
 fn leads_to_place(call: &syn::ExprMethodCall) -> bool {
-    call.method.to_string().contains("mut") || matches!(&*call.receiver, Expr::MethodCall(inner) if leads_to_place(inner))
+    says_mut(&call.method.to_string()) || matches!(&*call.receiver, Expr::MethodCall(inner) if leads_to_place(inner))
 }
 
 /// Whether an operator assigns to its left operand.

@@ -3,7 +3,7 @@
 //! Rule: a mutable reference changes what it points to wherever it goes, also as `f(r)` or `r.grow()`. Types are not
 //! known here: a variable is one where its own type or value says so, may be one where its value mentions one.
 
-use crate::carry::declared;
+use crate::carry::{declared, says_mut};
 use crate::check::element_name;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -107,7 +107,7 @@ impl Scopes {
                 known.map_or(Reference::No, |known| known.reference)
             }
             _ => {
-                let mut of = |word: &str| word.contains("mut") || self.find(word).is_some_and(|v| v.reference != Reference::No);
+                let mut of = |word: &str| says_mut(word) || self.find(word).is_some_and(|v| v.reference != Reference::No);
                 if mentions(expr.to_token_stream(), &mut of) { Reference::Perhaps } else { Reference::No }
             }
         }
