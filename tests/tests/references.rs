@@ -149,6 +149,18 @@ rows! {
         for j in 0..3 { if j >= 0 { bump(r); } put(o, j, *r); }
         bump(q);
     }
+    fields_of_a_tuple |a, o| {
+        let mut b: V = Tile::full(0);
+        let p = (&mut a, &mut b);
+        for j in 0..3 { bump(p.0); bump(p.1); if j > 5 { bump(p.0); } put(o, j, (*p.0 + *p.1) / 2); }
+    }
+    fields_of_a_structure |a, o| {
+        struct Both<'t> { first: &'t mut V, inner: (i32, &'t mut V) }
+        let mut b: V = Tile::full(0);
+        let mut p = Both { first: &mut a, inner: (1, &mut b) };
+        for j in 0..3 { bump(p.first); bump(p.inner.1); put(o, j, (*p.first + *p.inner.1) / 2); }
+        p.inner.0 += 1;
+    }
     a_pattern_that_borrows |a, o| {
         let ref mut r = a;
         for j in 0..3 { bump(r); put(o, j, *r); }
@@ -257,4 +269,43 @@ fn a_list_goes_into_a_branch() {
     }
     let o = kernel().launch(&device(), 3).expect("the kernel runs");
     assert_eq!(o.to_vec::<i32>().expect("i32"), [3; 4]);
+}
+
+/// A branch that is decided while the kernel is built may change whatever Rust may.
+#[test]
+fn a_structure_in_a_known_branch() {
+    struct Both {
+        first: V,
+        second: V,
+    }
+    impl Both {
+        #[tile_fn]
+        fn run(&mut self, known: bool, n: Scalar<i32>) -> V {
+            if known {
+                self.first += 1;
+                self.first.step();
+                self.second.step();
+                bump(&mut self.second);
+                self.second = self.second.plus(self.count(self.first));
+            }
+            let mut sum = self.first + self.second;
+            for _ in 0..n {
+                sum = pass(sum, self.first);
+            }
+            sum
+        }
+        fn count(&self, _: V) -> i32 {
+            1
+        }
+    }
+    fn pass(sum: V, t: V) -> V {
+        sum + t
+    }
+    #[tpu_kernel]
+    fn kernel(#[block([4] at (0))] o: Out<i32, (D<4>,)>, n: Scalar<i32>) {
+        let mut both = Both { first: Tile::full(0), second: Tile::full(0) };
+        o.store(both.run(true, n));
+    }
+    let o = kernel().launch(&device(), 3).expect("the kernel runs");
+    assert_eq!(o.to_vec::<i32>().expect("i32"), [11; 4]);
 }

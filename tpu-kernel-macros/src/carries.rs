@@ -54,27 +54,49 @@ impl Lower<'_> {
             let when = when(name.span());
             quote_spanned!(name.span()=> ::tpu_kernel::lang::Carry::carried(#when, &mut #place))
         };
-        for assigned in carry::assigned(exprs, blocks) {
-            let Assigned { name, part, how, replaced } = &assigned;
+        let found = carry::assigned(exprs, blocks);
+        let mut whole: Vec<&Ident> = vec![];
+        for assigned in &found {
+            let Assigned { name, part, how, replaced, field } = assigned;
             let Some(Variable { mutable, reference, memory }) = self.scopes.find(&name.to_string()) else { continue };
-            let behind = || quote_spanned!(name.span()=> *#name.__tpu_kernel_place());
+            let of = |place: &dyn ToTokens| quote_spanned!(name.span()=> *#place.__tpu_kernel_place());
+            let behind = || match (how, field) {
+                (How::Passed, Some(field)) => of(field),
+                _ => of(name),
+            };
             match how {
                 // That it is other memory from now on cannot be carried, and rustc says so.
                 _ if memory && *replaced => places.push(carried(name, name.to_token_stream())),
                 _ if memory => {}
-                How::Assigned | How::Called(_) if mutable => places.push(carried(name, name.to_token_stream())),
+                How::Assigned | How::Called(_) if mutable => {
+                    if !whole.contains(&name) {
+                        places.push(carried(name, name.to_token_stream()));
+                        whole.push(name);
+                    }
+                }
                 // Memory is no variable, and a slice has no size; but memory that is exchanged for other memory is wrong.
-                How::Assigned if *part && reference == Reference::Yes && !replaced => places.push(carried(name, behind())),
+                How::Assigned | How::Called(_) if whole.contains(&name) => {}
+                How::Assigned if *part && reference == Reference::Yes && !replaced => {
+                    places.push(carried(name, behind()));
+                    whole.push(name);
+                }
                 How::Assigned if *part => places.push(carried(name, quote_spanned!(name.span()=> *#name))),
                 How::Assigned => {}
-                How::Called(_) if assigned.hides() => {
+                // A method of a field changes the field, or what the field points to: types are not known here.
+                How::Called(_) if assigned.hides() || field.is_some() && reference == Reference::Perhaps => {
                     let message = format!(
                         "`{name}` may change here without an assignment that the kernel sees: use a `mut` variable and assign it"
                     );
                     self.errors.at(name.span(), message);
                 }
+                // A variable that is carried has no fields left to carry.
+                How::Passed if field.is_some() && carried_whole(&found, name) => {}
+                How::Called(_) | How::Passed if field.is_none() && mutable && carried_whole(&found, name) => {}
                 How::Called(_) | How::Passed if reference != Reference::No => {
                     places.push(carried(name, behind()));
+                    if *how != How::Passed {
+                        whole.push(name);
+                    }
                 }
                 How::Called(_) | How::Passed => {}
             }
@@ -96,4 +118,9 @@ impl Lower<'_> {
             changes.then_some(Change { name: assigned.name, how: assigned.how })
         })
     }
+}
+
+/// Whether a change of it, or of what it points to, carries the variable as a whole.
+fn carried_whole(found: &[Assigned], name: &Ident) -> bool {
+    found.iter().any(|other| other.name == *name && other.how != How::Passed)
 }

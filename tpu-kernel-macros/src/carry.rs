@@ -4,6 +4,7 @@
 //! it that may change it, or hands it to a call, and no scope inside the region declares it. What is assigned through a reference
 //! is carried as the place that the reference points to. The order is that of the first assignment.
 
+use quote::ToTokens;
 use std::collections::HashSet;
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
@@ -18,6 +19,8 @@ pub(crate) struct Assigned {
     pub(crate) how: How,
     /// Whether it, or what it points to, is replaced as a whole, as in `r = x` and `*r = x`.
     pub(crate) replaced: bool,
+    /// The field of it that goes into a call or is called, which may be a reference of its own.
+    pub(crate) field: Option<Expr>,
 }
 
 /// How a variable may change, by what is known of it, least first.
@@ -91,6 +94,11 @@ pub(crate) fn says_mut(name: &str) -> bool {
 /// Whether a chain of calls borrows mutably on its way: `v.first_mut().unwrap()`.
 fn leads_to_place(call: &syn::ExprMethodCall) -> bool {
     says_mut(&call.method.to_string()) || matches!(&*call.receiver, Expr::MethodCall(inner) if leads_to_place(inner))
+}
+
+/// Whether a place is a field of a variable, or a field of one.
+fn is_field(place: &Expr) -> bool {
+    matches!(place, Expr::Field(field) if matches!(&*field.base, Expr::Path(_)) || is_field(&field.base))
 }
 
 /// Whether an operator assigns to its left operand.
@@ -260,7 +268,9 @@ impl Finder {
             return;
         }
         let part = !matches!(place, Expr::Path(_));
-        match self.found.iter_mut().find(|known| known.name == *name) {
+        let field = (how != How::Assigned && is_field(place)).then(|| place.clone());
+        let text = |field: &Option<Expr>| field.as_ref().map(|place| place.to_token_stream().to_string());
+        match self.found.iter_mut().find(|known| known.name == *name && text(&known.field) == text(&field)) {
             Some(known) => match (&known.how, &how) {
                 (How::Passed, How::Passed) => {}
                 (How::Passed, _) => (known.part, known.how) = (part, how),
@@ -272,7 +282,7 @@ impl Finder {
                     }
                 }
             },
-            None => self.found.push(Assigned { name: name.clone(), part, how, replaced: false }),
+            None => self.found.push(Assigned { name: name.clone(), part, how, replaced: false, field }),
         }
     }
 
@@ -281,6 +291,7 @@ impl Finder {
         for value in values {
             match value {
                 Expr::Path(_) => self.change(value, How::Passed),
+                _ if is_field(value) => self.change(value, How::Passed),
                 Expr::Paren(inner) => self.pass([&*inner.expr]),
                 Expr::Group(inner) => self.pass([&*inner.expr]),
                 _ => {}
