@@ -99,6 +99,7 @@ impl Generator {
         let x = self.operand(|d| op.takes(d));
         let y = self.value_of(self.b.ty(x));
         let (x, y) = if self.rng.chance(50) { (x, y) } else { (y, x) };
+        let y = if op == BinaryOp::Copysign { self.without_nan(y) } else { y };
         self.binary(op, x, y);
     }
 

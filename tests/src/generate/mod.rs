@@ -2,7 +2,8 @@
 //!
 //! Rules: the same seed gives the same kernel; every kernel verifies and ends; results do not depend on
 //! the order in which a `dot` accumulates, because its operands are made small integers and its zeros
-//! positive, so executors can be compared bit by bit. Dynamic starts are in range but for a few: then
+//! positive, so executors can be compared bit by bit; nor on the sign and payload of NaN. Dynamic starts
+//! are in range but for a few: then
 //! every executor must give the same error.
 
 mod body;

@@ -114,6 +114,7 @@ impl Generator {
 
     fn bitcast(&mut self) {
         let x = self.operand(|d| d != DType::Bool);
+        let x = self.without_nan(x);
         let to = self.rng.pick(&DType::ALL);
         let kind = OpKind::Bitcast(to);
         if let Ok(types) = infer(&kind, &[self.b.ty(x)])

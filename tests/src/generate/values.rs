@@ -1,7 +1,7 @@
 //! Values of a wanted type, from those that are in scope.
 
 use super::{Generator, line};
-use tpu_kernel::ir::{BinaryOp, DType, Literal, OpKind, Shape, Type, Value};
+use tpu_kernel::ir::{BinaryOp, DType, Literal, OpKind, Shape, Type, UnaryOp, Value};
 
 /// Elements of a tile at most.
 const TILE: usize = 1200;
@@ -108,6 +108,17 @@ impl Generator {
             Type::Tile(_, shape) => self.emit(OpKind::Broadcast(shape), &[scalar]),
             Type::Scalar(_) | Type::Ref(..) => scalar,
         }
+    }
+
+    /// A float with 1 in the place of NaN, whose sign and payload are not promised; anything else itself.
+    pub(super) fn without_nan(&mut self, x: Value) -> Value {
+        let dtype = self.b.ty(x).dtype();
+        if !dtype.is_float() {
+            return x;
+        }
+        let wild = self.emit(OpKind::Unary(UnaryOp::IsNan), &[x]);
+        let one = self.constant_like(Literal::from_f64(dtype, 1.0), x);
+        self.emit(OpKind::Select, &[wild, one, x])
     }
 
     /// Integers from -6 to 6 in the place of the elements: sums of their products are exact.
