@@ -227,8 +227,11 @@ fn samples(dtype: DType) -> Vec<u32> {
     all.into_iter().map(|bits| bits & dtype.mask()).collect()
 }
 
+/// To bits and from bits.
+type Conversions = (fn(f32) -> u32, fn(u32) -> f32);
+
 /// The rounding of an f32 by `half`, and its value by `half`.
-fn halves(dtype: DType) -> (fn(f32) -> u32, fn(u32) -> f32) {
+fn halves(dtype: DType) -> Conversions {
     match dtype {
         DType::F16 => (|v| u32::from(f16::from_f32(v).to_bits()), |b| f16::from_bits(b as u16).to_f32()),
         _ => (|v| u32::from(bf16::from_f32(v).to_bits()), |b| bf16::from_bits(b as u16).to_f32()),
@@ -301,7 +304,7 @@ fn integer_binary(op: BinaryOp, signed: bool, bits: u32, x: i128, y: i128) -> i1
         BinaryOp::ShrLogical if amount < i128::from(bits) => x.rem_euclid(modulus) >> amount,
         BinaryOp::Shl | BinaryOp::ShrLogical => 0,
         BinaryOp::Shr if amount < i128::from(bits) => floor(x, 1 << amount),
-        BinaryOp::Shr => i128::from(signed && x < 0) * -1,
+        BinaryOp::Shr => -i128::from(signed && x < 0),
         other => panic!("{other}"),
     }
 }

@@ -266,7 +266,7 @@ fn answer_what_is_not_written_is_poison() {
         let want = (0..24 * 128).map(|at| {
             let (row, column) = (at / 128, at % 128);
             let inside = (2..5).contains(&(row % 8)) && (5..105).contains(&column);
-            if inside { (row / 8) as i32 + 1 } else { i32::MIN }
+            if inside { row / 8 + 1 } else { i32::MIN }
         });
         expect(&o, &[24, 128], &want.collect::<Vec<_>>());
         let want = (0..24 * 128).map(|at| if (8..16).contains(&(at / 128)) { 2.0 } else { NAN });
@@ -321,7 +321,7 @@ fn answer_a_dynamic_slice_outside_is_an_error() {
         let x = made(&device, &[16, 128], |at| at as f32);
         for start in 0..=4 {
             let want = (0..2048).map(|at| if (start..start + 4).contains(&(at / 128 % 8)) { at as f32 } else { 0.0 });
-            expect(&part_at().launch(&device, &x, start as i32).unwrap(), &[16, 128], &want.collect::<Vec<_>>());
+            expect(&part_at().launch(&device, &x, start).unwrap(), &[16, 128], &want.collect::<Vec<_>>());
         }
         for start in [5, 8, -1, i32::MAX, i32::MIN] {
             let text = render(&kernel_error(part_at().launch(&device, &x, start)));

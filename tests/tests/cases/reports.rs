@@ -102,11 +102,11 @@ fn scans<T: Number>(
 
 fn scanned(x: &[i32], step: usize, len: usize, reverse: bool, f: impl Fn(i32, i32) -> i32) -> Vec<i32> {
     let mut o = x.to_vec();
-    for at in 0..x.len() {
+    for (at, o) in o.iter_mut().enumerate() {
         let place = at / step % len;
         let range: Vec<usize> = if reverse { (place..len).rev().collect() } else { (0..=place).collect() };
         let first = at - place * step;
-        o[at] = range.into_iter().map(|p| x[first + p * step]).reduce(&f).unwrap();
+        *o = range.into_iter().map(|p| x[first + p * step]).reduce(&f).unwrap();
     }
     o
 }
@@ -238,7 +238,8 @@ macro_rules! transposes {
             fn of<T: tpu_device::Element + std::fmt::Debug>(device: &Device, of: impl Fn(usize) -> T) {
                 $(
                     let o = $name().launch(device, &made(device, &[$rows, $columns], &of)).unwrap();
-                    let want = (0..$rows * $columns).map(|at| of(at % $rows * $columns + at / $rows));
+                    let [rows, columns] = [$rows, $columns];
+                    let want = (0..rows * columns).map(|at| of(at % rows * columns + at / rows));
                     expect(&o, &[$columns, $rows], &want.collect::<Vec<_>>());
                 )+
             }
