@@ -99,7 +99,8 @@ fn elementwise(cases: &mut Vec<Case>) {
             let text = Shape::new(shape);
             let at = (dtype, shape);
             for &op in UnaryOp::ALL.iter().filter(|op| op.takes(dtype)) {
-                cases.push(tiles(format!("{op} {dtype} {text}"), &[at], at, |w, x| w.op(OpKind::Unary(op), &[x[0]])));
+                let out = (op.result(dtype), shape);
+                cases.push(tiles(format!("{op} {dtype} {text}"), &[at], out, |w, x| w.op(OpKind::Unary(op), &[x[0]])));
             }
             for &op in BinaryOp::ALL.iter().filter(|op| op.takes(dtype)) {
                 cases.push(tiles(format!("{op} {dtype} {text}"), &[at, at], at, |w, x| w.binary(op, x[0], x[1])));
@@ -112,7 +113,7 @@ fn elementwise(cases: &mut Vec<Case>) {
             cases.push(tiles(format!("select {dtype} {text}"), &inputs, at, |w, x| w.op(OpKind::Select, x)));
         }
         for &op in UnaryOp::ALL.iter().filter(|op| op.takes(dtype)) {
-            cases.push(scalars(format!("{op} {dtype}"), &[dtype], dtype, |w, x| w.op(OpKind::Unary(op), &[x[0]])));
+            cases.push(scalars(format!("{op} {dtype}"), &[dtype], op.result(dtype), |w, x| w.op(OpKind::Unary(op), &[x[0]])));
         }
         for &op in BinaryOp::ALL.iter().filter(|op| op.takes(dtype)) {
             cases.push(scalars(format!("{op} {dtype}"), &[dtype; 2], dtype, |w, x| w.binary(op, x[0], x[1])));
@@ -205,12 +206,13 @@ fn shapes(cases: &mut Vec<Case>) {
 
 fn reductions(cases: &mut Vec<Case>) {
     for dtype in [DType::F32, DType::Bf16, DType::I32] {
-        for &op in ReduceOp::ALL {
+        for &op in ReduceOp::ALL.iter().filter(|op| op.takes(dtype)) {
             for shape in SHAPES {
                 for axis in 0..shape.len() {
                     let kept = Shape::new(shape).with_dim(axis, 1);
                     let name = format!("reduce {op} {dtype} {} {axis}", Shape::new(shape));
-                    cases.push(tiles(name, &[(dtype, shape)], (dtype, kept.dims()), |w, x| w.reduce(op, x[0], axis)));
+                    let out = (op.result(dtype), kept.dims());
+                    cases.push(tiles(name, &[(dtype, shape)], out, |w, x| w.reduce(op, x[0], axis)));
                 }
             }
         }

@@ -227,11 +227,11 @@ fn samples(dtype: DType) -> Vec<u32> {
     all.into_iter().map(|bits| bits & dtype.mask()).collect()
 }
 
-/// To bits and from bits.
-type Conversions = (fn(f32) -> u32, fn(u32) -> f32);
+type Encode = fn(f32) -> u32;
+type Decode = fn(u32) -> f32;
 
 /// The rounding of an f32 by `half`, and its value by `half`.
-fn halves(dtype: DType) -> Conversions {
+fn halves(dtype: DType) -> (Encode, Decode) {
     match dtype {
         DType::F16 => (|v| u32::from(f16::from_f32(v).to_bits()), |b| f16::from_bits(b as u16).to_f32()),
         _ => (|v| u32::from(bf16::from_f32(v).to_bits()), |b| bf16::from_bits(b as u16).to_f32()),

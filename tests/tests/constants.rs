@@ -272,6 +272,32 @@ fn a_literal_beyond_the_elements() {
         o.store(select(x.load().lt(-3.38e38), f32::NEG_INFINITY, x.load() * 1e-45));
     }
     fits().b(8).stage(&[DType::Bf16]).expect("these fit");
+
+    // Not of a type that has none: NaN, which f8e4m3fn makes of it, would spread where the minimum was meant.
+    #[tpu_kernel(grid(i: n / B))]
+    fn least<T: Float, B: Dim>(#[block([n] at (i))] x: In<T, (B,)>, #[block([n] at (i))] o: Out<T, (B,)>) {
+        o.store(x.load_or(f32::NEG_INFINITY).maximum(f32::NAN));
+    }
+    for (dtype, refused) in [
+        (DType::F32, &[][..]),
+        (DType::F8E5M2, &[]),
+        (DType::F8E4M3Fn, &["-inf"]),
+        (DType::F8E4M3B11Fnuz, &["-inf"]),
+        (DType::F4E2M1Fn, &["-inf", "NaN"]),
+    ] {
+        let faults = match least().b(8).stage(&[dtype]) {
+            Ok(_) => vec![],
+            Err(Error::Build { faults, .. }) => faults,
+            Err(other) => panic!("{dtype}: {other}"),
+        };
+        let literals = faults.iter().map(|fault| match fault {
+            BuildFault::Literal { value, .. } => value.as_str(),
+            other => panic!("{dtype}: {other}"),
+        });
+        assert_eq!(literals.collect::<Vec<_>>(), refused, "{dtype}");
+    }
+    let advice = |dtype| render(&limit().b(8).stage(&[dtype]).expect_err("it is too large")).contains("f32::INFINITY");
+    assert!(advice(DType::Bf16) && advice(DType::F8E5M2) && !advice(DType::F8E4M3Fn) && !advice(DType::F4E2M1Fn));
 }
 
 #[test]

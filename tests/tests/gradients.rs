@@ -131,6 +131,14 @@ fn of_a_batch() {
         let each: Vec<Vec<f32>> = want_w.iter().map(|d| d.to_vec().unwrap()).collect();
         let sums: Vec<f32> = (0..k * n).map(|at| each[0][at] + each[1][at] + each[2][at]).collect();
         expect(d_w, &[k, n], &sums);
+
+        // Over no slice at all the sum is zero.
+        let [x, d_o] = [[0, m, k], [0, m, n]].map(|shape| made(&device, &shape, wild));
+        let o = device.call_one("shared", (&x, &w)).unwrap();
+        let gradients = device.backward("shared", (&x, &w), [&o], [&d_o]).unwrap();
+        let [Some(d_x), Some(d_w)] = gradients.as_slice() else { panic!("{gradients:?}") };
+        expect::<f32>(d_x, &[0, m, k], &[]);
+        expect(d_w, &[k, n], &vec![0.0; k * n]);
     }
 }
 

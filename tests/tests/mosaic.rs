@@ -14,8 +14,9 @@ use tpu_kernel::lang::{Each, Transform};
 use tpu_kernel::launch::{Allow, Binding, Config, Launchable, bind};
 use tpu_kernel::mosaic;
 use tpu_kernel::passes::canonicalise;
+use tpu_kernel::prelude::*;
 use tpu_tests::executors::{Array, INTERPRETER, run};
-use tpu_tests::generate::generate;
+use tpu_tests::generate::{Words, generate_in};
 use tpu_tests::kernels::Writer;
 use tpu_tests::libtpu::{self, Verdict};
 use tpu_tests::{idioms, kernels, one_op};
@@ -49,6 +50,15 @@ fn transformed() -> matmul::matmul {
         .map_output("o", |o: Each<f32>| (o.tanh() + 1.0).cast::<bf16>())
 }
 
+/// Rows with their neighbours below, and an output by elements.
+#[tpu_kernel(grid(i: m / 8))]
+fn neighbours(
+    #[block([m, 256] at (element i * 8 pad (0, 8), 1))] x: In<f32, (D<16>, D<128>)>,
+    #[block([m, 128] at (element i * 8, element 0))] o: Out<f32, (D<8>, D<128>)>,
+) {
+    o.store(x.load_at::<(D<8>, D<128>)>((0, 0)) + x.load_at::<(D<8>, D<128>)>((8, 0)));
+}
+
 /// A kernel with its input shapes.
 fn cases() -> Vec<(&'static str, Kernel, DType, Vec<Vec<usize>>)> {
     let qkv = vec![vec![12, 175, 32]; 3];
@@ -60,6 +70,7 @@ fn cases() -> Vec<(&'static str, Kernel, DType, Vec<Vec<usize>>)> {
         ("softmax", staged(&softmax, &[DType::F32]), DType::F32, vec![vec![175, 1000]]),
         ("attention", staged(&attention, &[DType::F32; 3]), DType::F32, qkv.clone()),
         ("transformed", staged(&transformed(), &[DType::Bf16; 2]), DType::Bf16, vec![vec![10, 1000, 500], vec![500, 300]]),
+        ("neighbours", staged(&neighbours(), &[DType::F32]), DType::F32, vec![vec![64, 256]]),
         ("attention_loop", kernels::attention_loop(64, 64, 192, 32), DType::F32, qkv),
     ]
 }
@@ -118,6 +129,33 @@ fn what_cannot_be_said_is_refused() {
     assert_eq!((error.op.as_str(), error.reason.as_str()), ("softmax", "the grid has no step"));
 }
 
+#[tpu_kernel(grid(i: m / 8))]
+fn lifted<H: Dim>(
+    #[block([m, 128] at (element i * H - H pad (H, 0), 0))] x: In<f32, (D<8>, D<128>)>,
+    #[block([m, 128] at (i, 0))] o: Out<f32, (D<8>, D<128>)>,
+) {
+    o.store(x.load());
+}
+
+#[tpu_kernel(grid(i: m / 8))]
+fn unaligned(
+    #[block([m + 8, 128] at (element i * 4, 0))] x: In<f32, (D<8>, D<128>)>,
+    #[block([m, 128] at (i, 0))] o: Out<f32, (D<8>, D<128>)>,
+) {
+    o.store(x.load());
+}
+
+#[test]
+fn windows_by_elements_that_libtpu_lacks_are_refused() {
+    let refusal = |kernel: &dyn Launchable| {
+        let (staged, shapes) = (staged(kernel, &[DType::F32]), [(DType::F32, vec![64, 128])]);
+        let binding = bind(&staged, &Chip::V5E, &shapes, kernel.config()).expect("a launch that may run");
+        mosaic::print(&staged, &binding, &Chip::V5E).expect_err("a refusal").reason
+    };
+    assert_eq!(refusal(&lifted().h(8)), "libtpu has no padding before the array (axis 0)");
+    assert!(refusal(&unaligned().m(56)).contains("along axis 0 must start at a multiple of 8"));
+}
+
 /// What a start may be without a multiple in sight: a row of few columns, a whole row, a leading dimension.
 #[test]
 fn rows_of_one_tile_start_anywhere() {
@@ -170,15 +208,23 @@ fn libtpu_accepts_the_kernels() {
 #[test]
 fn libtpu_accepts_every_operation() {
     let Some(library) = compiler() else { return };
-    let mut cases = one_op::cases();
-    cases.extend(idioms::cases());
+    // The rest of the language has no text yet, and says so.
+    let (cases, unspoken): (Vec<_>, Vec<_>) = one_op::cases().into_iter().chain(idioms::cases()).partition(|case| {
+        let config = Config { allow: vec![Allow::BlockShape, Allow::DotTypes], ..Config::default() };
+        let binding = bind(&case.kernel, &Chip::V5E, &case.inputs, &config).expect(&case.name);
+        match mosaic::print(&case.kernel, &binding, &Chip::V5E) {
+            Ok(_) => true,
+            Err(refusal) => !refusal.reason.ends_with("has no spelling in Mosaic text yet"),
+        }
+    });
+    assert!(cases.len() > 500, "{} operations have a text, {} have none", cases.len(), unspoken.len());
     std::thread::scope(|scope| {
         for chip in [&Chip::V5E, &Chip::V6E] {
             let (cases, library) = (&cases, &library);
             scope.spawn(move || {
                 let mut programs = vec![];
                 for case in cases {
-                    let config = Config { allow: vec![Allow::BlockShape], ..Config::default() };
+                    let config = Config { allow: vec![Allow::BlockShape, Allow::DotTypes], ..Config::default() };
                     let binding = bind(&case.kernel, chip, &case.inputs, &config).expect(&case.name);
                     programs.push(mosaic::stablehlo(&case.kernel, &binding, chip).expect(&case.name));
                 }
@@ -239,7 +285,7 @@ fn libtpu_accepts_random_kernels() {
     let (first, count) = (number("RANDOM_KERNELS_FROM", 0), number("RANDOM_KERNELS", 100));
     let (mut seeds, mut programs) = (vec![], vec![]);
     for seed in first..first + count {
-        let case = generate(seed);
+        let case = generate_in(Words::mosaic(), seed);
         let mut kernel = whole_blocks(case.kernel);
         canonicalise(&mut kernel);
         let block = |w: &Window| w.block.iter().map(|b| b.size()).collect();

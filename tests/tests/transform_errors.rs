@@ -123,6 +123,9 @@ fn t007_functions_that_see_more_than_an_element() {
     shown(staged(&step), "T007", Some(line!() - 1));
     let product = kernel().map_output("o", |x: Each<f32>| dot(x, x));
     shown(staged(&product), "T007", Some(line!() - 1));
+    // One draw would be one number for all elements.
+    let noise = kernel().map_output("o", |x: Each<f32>| x + Key::new(1).uniform::<(One, One)>());
+    shown(staged(&noise), "T007", Some(line!() - 1));
     let turned = kernel().map_output("o", |x: Each<f32>| x.t());
     shown(staged(&turned), "T007", Some(line!() - 1));
     let moved = kernel().map_output("o", |x: Each<f32>| x.reshape::<(One,)>().reshape());
@@ -134,7 +137,7 @@ fn t007_functions_that_see_more_than_an_element() {
 fn functions_that_are_wrong() {
     let faults = |kernel: add, code: &str| match staged(&kernel) {
         Err(Error::Build { kernel, faults }) => {
-            assert_eq!(kernel, "the function for `x`");
+            assert_eq!(kernel, "function for x");
             assert_eq!(faults.iter().map(BuildFault::code).collect::<Vec<_>>(), [code]);
             faults[0].loc().line
         }

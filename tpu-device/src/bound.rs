@@ -66,10 +66,10 @@ fn is_covered(window: &Window, array: &[usize], grid: &[i32]) -> bool {
     window.map.yields.len() == array.len()
         && window.block.len() == array.len()
         && window.map.yields.iter().zip(array).zip(&window.block).all(|((index, &extent), block)| {
-            let blocks = match block {
-                BlockDim::Blocked(n) => extent.div_ceil((*n).max(1)),
-                BlockDim::Squeezed => extent,
-            };
+            if matches!(block, BlockDim::Element { .. }) {
+                return extent == 0;
+            }
+            let blocks = extent.div_ceil(block.size().max(1));
             let axis = window.map.args.iter().position(|arg| arg == index);
             blocks <= 1
                 || axis.is_some_and(|axis| {
@@ -102,5 +102,8 @@ mod tests {
         assert!(!covered(&[8, 8], &[0, 0], &[16, 16]), "the diagonal");
         assert!(!covered(&[8, 8], &[0, 1], &[24, 24]), "fewer steps than blocks");
         assert!(!covered(&[8, 8], &[0, 1], &[8, 25]), "fewer steps than blocks");
+        let mut elements = window(&[8], &[0]);
+        elements.block = vec![BlockDim::Element { size: 8, low: 0, high: 0 }];
+        assert!(!is_covered(&elements, &[9], &[2]), "windows by elements, where it is not known");
     }
 }

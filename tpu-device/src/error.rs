@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use tpu_kernel::ir::DType;
 
 /// An error of the runtime.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
     /// D001
@@ -202,6 +202,13 @@ pub struct LiveTensor {
     pub shape: Vec<usize>,
     /// Its bytes.
     pub bytes: u64,
+}
+
+/// What [`render`](DeviceError::render) shows: `?` in `main`, and `unwrap`, end with the user's line.
+impl std::fmt::Debug for DeviceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.render())
+    }
 }
 
 impl DeviceError {

@@ -18,6 +18,10 @@ const PLACE: Loc = Loc::UNKNOWN;
 
 /// The sum along the first dimension, which goes.
 pub(crate) fn slices(device: &Device, x: &Tensor) -> Result<Tensor, DeviceError> {
+    if let [0, slice @ ..] = x.shape() {
+        // No step of a grid would write it.
+        return Tensor::zeros(device, x.dtype(), slice);
+    }
     let rank = x.shape().len().saturating_sub(1);
     let mut outputs = device.launch(&SumSlices::of_rank(rank), &[Arg::Array(x)])?;
     outputs.pop().ok_or(DeviceError::OutputCount { operation: NAME.to_string(), want: 1, got: 0 })

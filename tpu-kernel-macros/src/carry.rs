@@ -1,7 +1,7 @@
 //! Which variables a region assigns: what a loop or branch has to carry.
 //!
-//! A variable counts when the region assigns it or a part of it, borrows it mutably, or calls a method on
-//! it that may change it, and no scope inside the region declares it. What is assigned through a reference
+//! A variable counts when the region assigns it or a part of it, borrows it mutably, calls a method on
+//! it that may change it, or hands it to a call, and no scope inside the region declares it. What is assigned through a reference
 //! is carried as the place that the reference points to. The order is that of the first assignment.
 
 use std::collections::HashSet;
@@ -10,13 +10,25 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, Ident, Local, Pat, Token};
 
-/// A variable that a region assigns, with the place of the first assignment.
+/// A variable that a region may change, with the place of the first change.
 pub(crate) struct Assigned {
     pub(crate) name: Ident,
     /// Whether only parts of it are assigned, or what it points to.
     pub(crate) part: bool,
-    /// The method, where all that is known is its call.
-    pub(crate) called: Option<Ident>,
+    pub(crate) how: How,
+    /// Whether it, or what it points to, is replaced as a whole, as in `r = x` and `*r = x`.
+    pub(crate) replaced: bool,
+}
+
+/// How a variable may change, by what is known of it, least first.
+#[derive(Clone, PartialEq)]
+pub(crate) enum How {
+    /// It goes into a call, which changes what a reference points to.
+    Passed,
+    /// A method is called that may change it.
+    Called(Ident),
+    /// It is assigned or borrowed mutably.
+    Assigned,
 }
 
 /// The variables assigned in these parts of a region, in order.
@@ -101,12 +113,12 @@ const READING: &str = "
     cast cbrt ceil chunks clamp clone cloned clz concat contains copied copysign cos cosh cummax cummax_reverse cummin
     cummin_reverse cumprod cumprod_reverse cumsum cumsum_reverse elu enumerate eq erf erf_inv erfc exp exp2 expand expm1
     first floor floor_div floor_mod fold_axes fold_in ge gelu gelu_tanh get gt hard_sigmoid hard_swish hypot in_bounds
-    into_iter is_empty is_finite is_inf is_nan is_none is_some iter last le leaky_relu len like load load_at load_or log
-    log1p log2 log_sigmoid log_softmax logsumexp lt map max maximum mean min minimum mish ne next_after one_hot pad
+    into_iter is_empty is_finite is_inf is_nan is_none is_some iter last le leaky_relu len like load load_at load_or
+    load_strided log log1p log2 log_sigmoid log_softmax logsumexp lt map max maximum mean min minimum mish ne next_after one_hot pad
     popcount pow powi prod recip recip_approx relu relu6 repeat reshape roll roll_strided round round_even rsqrt same_as
     scalar selu shr_logical sigmoid sign silu sin sinh slice slice_strided softmax softplus sorted sorted_descending
-    sorted_descending_with sorted_with split sqrt square squeeze std_dev stochastic_round store store_at sum t
-    take_along_axis tan tanh tile to_string to_vec top_k transpose trunc unfold_axis unpack unwrap unwrap_or variance
+    sorted_with sorted_with_descending split sqrt square squeeze std_dev stochastic_round store store_at
+    store_strided sum t take_along_axis tan tanh tile to_string to_vec top_k transpose trunc unfold_axis unpack unwrap unwrap_or variance
     windows words zip
 ";
 
@@ -115,12 +127,13 @@ const READING_AXES: [&str; 2] = ["all", "any"];
 
 /// Methods that change what they are called on. On a variable that is not `mut` they change something behind it,
 /// a cell or what a reference points to, where nothing is carried.
-const HIDING: [&str; 19] = [
+const HIDING: [&str; 23] = [
     "borrow_mut",
     "clear",
     "extend",
     "get_or_insert",
     "insert",
+    "lock",
     "pop",
     "push",
     "remove",
@@ -134,7 +147,10 @@ const HIDING: [&str; 19] = [
     "swap",
     "take",
     "truncate",
+    "try_borrow_mut",
+    "try_lock",
     "update",
+    "write",
 ];
 
 /// Whether a call changes nothing of what it is called on.
@@ -154,7 +170,7 @@ fn reads(call: &syn::ExprMethodCall) -> bool {
 impl Assigned {
     /// Whether the call changes something behind a variable that is not `mut`.
     pub(crate) fn hides(&self) -> bool {
-        self.called.as_ref().is_some_and(|method| HIDING.iter().any(|m| method == m))
+        matches!(&self.how, How::Called(method) if HIDING.iter().any(|m| method == m))
     }
 }
 
@@ -214,24 +230,56 @@ impl Finder {
             Expr::Paren(inner) => self.assign(&inner.expr),
             Expr::Call(call) => call.args.iter().for_each(|e| self.assign(e)),
             Expr::Struct(value) => value.fields.iter().for_each(|f| self.assign(&f.expr)),
-            _ => self.change(place, None),
+            _ => self.change(place, How::Assigned),
         }
     }
 
-    fn change(&mut self, place: &Expr, called: Option<&Ident>) {
+    /// Notes the variables that an assignment replaces, or whose target.
+    fn replace(&mut self, place: &Expr) {
+        match place {
+            Expr::Tuple(tuple) => tuple.elems.iter().for_each(|e| self.replace(e)),
+            Expr::Array(array) => array.elems.iter().for_each(|e| self.replace(e)),
+            Expr::Paren(inner) => self.replace(&inner.expr),
+            Expr::Reference(borrow) => self.replace(&borrow.expr),
+            Expr::Path(_) | Expr::Unary(_) => {
+                let name = base(place);
+                self.found.iter_mut().filter(|known| Some(&known.name) == name).for_each(|known| known.replaced = true);
+            }
+            _ => {}
+        }
+    }
+
+    fn change(&mut self, place: &Expr, how: How) {
         let Some(name) = base(place) else { return };
         if self.scopes.iter().any(|scope| scope.contains(&name.to_string())) {
             return;
         }
         let part = !matches!(place, Expr::Path(_));
         match self.found.iter_mut().find(|known| known.name == *name) {
-            Some(known) => {
-                known.part &= part;
-                if called.is_none() {
-                    known.called = None;
+            Some(known) => match (&known.how, &how) {
+                (How::Passed, How::Passed) => {}
+                (How::Passed, _) => (known.part, known.how) = (part, how),
+                (_, How::Passed) => {}
+                _ => {
+                    known.part &= part;
+                    if how == How::Assigned {
+                        known.how = how;
+                    }
                 }
+            },
+            None => self.found.push(Assigned { name: name.clone(), part, how, replaced: false }),
+        }
+    }
+
+    /// A variable as it stands goes somewhere: a mutable reference may change there what it points to.
+    fn pass<'e>(&mut self, values: impl IntoIterator<Item = &'e Expr>) {
+        for value in values {
+            match value {
+                Expr::Path(_) => self.change(value, How::Passed),
+                Expr::Paren(inner) => self.pass([&*inner.expr]),
+                Expr::Group(inner) => self.pass([&*inner.expr]),
+                _ => {}
             }
-            None => self.found.push(Assigned { name: name.clone(), part, called: called.cloned() }),
         }
     }
 }
@@ -244,6 +292,7 @@ impl<'e> Visit<'e> for Finder {
     fn visit_local(&mut self, local: &'e Local) {
         if let Some(init) = &local.init {
             self.borrowed(&local.pat, &init.expr);
+            self.pass([&*init.expr]);
             self.visit_expr(&init.expr);
             if let Some((_, diverge)) = &init.diverge {
                 self.visit_expr(diverge);
@@ -254,6 +303,7 @@ impl<'e> Visit<'e> for Finder {
 
     fn visit_expr_assign(&mut self, assign: &'e syn::ExprAssign) {
         self.assign(&assign.left);
+        self.replace(&assign.left);
         visit::visit_expr_assign(self, assign);
     }
 
@@ -273,9 +323,20 @@ impl<'e> Visit<'e> for Finder {
 
     fn visit_expr_method_call(&mut self, call: &'e syn::ExprMethodCall) {
         if !reads(call) {
-            self.change(&call.receiver, Some(&call.method));
+            self.change(&call.receiver, How::Called(call.method.clone()));
         }
+        self.pass(&call.args);
         visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_expr_call(&mut self, call: &'e syn::ExprCall) {
+        self.pass(&call.args);
+        visit::visit_expr_call(self, call);
+        // `std::mem::swap(&mut a, &mut b)`.
+        let last = |path: &'e syn::ExprPath| path.path.segments.last().map(|segment| &segment.ident);
+        if matches!(&*call.func, Expr::Path(path) if last(path).is_some_and(|name| name == "swap" || name == "replace")) {
+            call.args.iter().for_each(|argument| self.replace(argument));
+        }
     }
 
     fn visit_expr_match(&mut self, matched: &'e syn::ExprMatch) {

@@ -1,9 +1,9 @@
 //! The rules of a kernel's signature that rustc cannot know.
 
 use crate::errors::Errors;
-use crate::model::{Kernel, Param, Role};
-use proc_macro2::Ident;
-use quote::ToTokens;
+use crate::model::{Cut, Kernel, Param, Role};
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote};
 use std::collections::HashMap;
 use syn::visit::Visit;
 use syn::{Expr, GenericArgument, ItemFn, PathArguments, ReturnType, Type};
@@ -84,8 +84,9 @@ pub(crate) fn kernel(kernel: &Kernel, errors: &mut Errors) {
     let complete = errors.is_empty();
     for dim in &kernel.grid {
         crate::size::check(&dim.extent, errors);
-        if dim.name == "squeeze" {
-            errors.at(dim.name.span(), "`squeeze` marks a dimension in a block's index; name the grid dimension otherwise");
+        if dim.name == "squeeze" || dim.name == "element" {
+            let message = format!("`{}` marks a dimension in a block's index; name the grid dimension otherwise", dim.name);
+            errors.at(dim.name.span(), message);
         }
     }
     if let Some(late) = kernel.grid.iter().skip_while(|d| d.parallel).find(|d| d.parallel) {
@@ -131,7 +132,7 @@ fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
         errors.over(&window.tokens, format!("an array has 1 to {MAX_RANK} dimensions, this one {}", window.array.len()));
         return;
     }
-    let kept = window.at.iter().filter(|(squeezed, _)| !squeezed).count();
+    let kept = window.at.iter().filter(|index| !matches!(index.cut, Cut::Squeeze)).count();
     if let Some(rank) = written_rank(&param.ty)
         && rank != kept
     {
@@ -141,9 +142,30 @@ fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
         );
         errors.over(&param.ty, message);
     }
-    for (_, index) in &window.at {
+    for index in &window.at {
         let mut memory = Memory { kernel, errors };
-        memory.visit_expr(index);
+        memory.visit_expr(&index.expr);
+        let Cut::Element(Some(pad)) = &index.cut else { continue };
+        for size in pad.iter().filter(|size| padding(size, &kernel.blocks).is_none()) {
+            errors.over(size, "padding is a number of elements or a block size: `pad (1, 1)`, `pad (B, 0)`");
+        }
+    }
+}
+
+/// Padding as an expression of a `usize`: a number or a block size.
+pub(crate) fn padding(size: &Expr, blocks: &[Ident]) -> Option<TokenStream> {
+    match size {
+        Expr::Lit(lit) => match &lit.lit {
+            syn::Lit::Int(n) if n.suffix().is_empty() && n.base10_parse::<i32>().is_ok() => {
+                Some(syn::LitInt::new(&format!("{n}usize"), n.span()).into_token_stream())
+            }
+            _ => None,
+        },
+        Expr::Path(path) => {
+            let name = path.path.get_ident().filter(|name| blocks.contains(name))?;
+            Some(quote!(<#name as ::tpu_kernel::lang::Dim>::size()))
+        }
+        _ => None,
     }
 }
 
@@ -195,7 +217,7 @@ pub(crate) fn ungrouped(ty: &Type) -> &Type {
     }
 }
 
-/// The element type of an operand as an identifier, where it is a plain one.
+/// The last name of a type, which is all of an element type.
 pub(crate) fn element_name(ty: &Type) -> Option<&Ident> {
     match ungrouped(ty) {
         Type::Path(path) => path.path.segments.last().map(|s| &s.ident),

@@ -7,8 +7,13 @@ use proc_macro2::{Span, TokenStream};
 pub(crate) struct Errors(Vec<syn::Error>);
 
 impl Errors {
-    /// An error at one span.
+    /// An error at one span, where there is none: what two rules refuse is one mistake.
     pub(crate) fn at(&mut self, span: Span, message: impl std::fmt::Display) {
+        // Spans are compared by what they show, which is all that there is.
+        let place = |span: Span| format!("{span:?}");
+        if self.0.iter().any(|error| place(error.span()) == place(span)) {
+            return;
+        }
         self.0.push(syn::Error::new(span, message));
     }
 

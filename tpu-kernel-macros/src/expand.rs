@@ -3,13 +3,13 @@
 use crate::check::{self, element_name};
 use crate::errors::Errors;
 use crate::lower::Lower;
-use crate::model::{Kernel, Param, Role, Window};
+use crate::model::{Cut, Kernel, Param, Role, Window};
+use crate::scope::{Reference, Scopes, Variable};
 use crate::{parse, size};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use std::collections::HashMap;
 use syn::spanned::Spanned;
-use syn::{Block, Expr, FnArg, GenericParam, ItemFn, Pat, Type, TypeParamBound};
+use syn::{Block, Expr, FnArg, GenericParam, ItemFn, Type, TypeParamBound};
 
 /// Lints that generated code would raise in the user's name.
 fn allows() -> TokenStream {
@@ -69,14 +69,17 @@ fn not_a_function(word: &str, tokens: &TokenStream, error: &syn::Error) -> Token
 fn lower_body(model: &mut Kernel, errors: &mut Errors) {
     let grid: Vec<Ident> = model.grid.iter().map(|g| g.name.clone()).collect();
     // Memory carries nothing: an operand is in scope, but not as a variable that changes.
-    let params = model.params.iter().map(|p| (p.name.to_string(), p.mutable.is_some() && matches!(p.role, Role::Scalar)));
-    let scopes = vec![params.collect::<HashMap<_, _>>()];
-    let mut lower = Lower { blocks: &model.blocks, grid: &grid, errors, scopes, loops: vec![], returns: false };
+    let mut scopes = Scopes::new();
+    for param in &model.params {
+        let (mutable, memory) = (param.mutable.is_some(), !matches!(param.role, Role::Scalar));
+        scopes.insert(param.name.to_string(), Variable { mutable, reference: Reference::No, memory });
+    }
+    let mut lower = Lower::new(&model.blocks, &grid, errors, scopes);
     lower.body(&mut model.body);
     for param in &mut model.params {
         let (Role::In(window) | Role::Out(window)) = &mut param.role else { continue };
-        for (_, index) in &mut window.at {
-            syn::visit_mut::VisitMut::visit_expr_mut(&mut lower, index);
+        for index in &mut window.at {
+            syn::visit_mut::VisitMut::visit_expr_mut(&mut lower, &mut index.expr);
         }
     }
 }
@@ -391,11 +394,20 @@ fn operand(model: &Kernel, param: &Param) -> TokenStream {
 fn window(model: &Kernel, param: &Param, window: &Window, declare: &Ident) -> TokenStream {
     let text = param.name.to_string();
     let array = window.array.iter().map(|e| size::expand(e, &model.blocks));
-    let squeezed = window.at.iter().map(|(squeezed, _)| squeezed);
-    let indices = window.at.iter().map(|(_, e)| quote_spanned!(e.span()=> ::tpu_kernel::lang::IntoScalar::<i32>::into_scalar(#e)));
+    let cuts = window.at.iter().map(|index| match &index.cut {
+        Cut::Block => quote!(::tpu_kernel::lang::expanded::Cut::Block),
+        Cut::Squeeze => quote!(::tpu_kernel::lang::expanded::Cut::Squeeze),
+        Cut::Element(pad) => {
+            let size = |at: usize| pad.as_ref().and_then(|pad| check::padding(&pad[at], &model.blocks)).unwrap_or(quote!(0));
+            let (low, high) = (size(0), size(1));
+            quote!(::tpu_kernel::lang::expanded::Cut::Element(#low, #high))
+        }
+    });
+    let indices = window.at.iter().map(|i| &i.expr);
+    let indices = indices.map(|e| quote_spanned!(e.span()=> ::tpu_kernel::lang::IntoScalar::<i32>::into_scalar(#e)));
     let args: Vec<Ident> = model.grid.iter().map(|g| g.name.clone()).collect();
     let axes = 0..args.len();
-    let sizes = model.sizes().into_iter().filter(|s| window.at.iter().any(|(_, e)| mentions(e, s)));
+    let sizes = model.sizes().into_iter().filter(|s| window.at.iter().any(|index| mentions(&index.expr, s)));
     let sizes = sizes.map(|s| {
         let text = s.to_string();
         quote!(let #s = ::tpu_kernel::lang::expanded::size(#text);)
@@ -409,7 +421,7 @@ fn window(model: &Kernel, param: &Param, window: &Window, declare: &Ident) -> To
         }
     };
     // Every token of the call at the operand: its place is the call's.
-    quote_spanned!(declare.span()=> ::tpu_kernel::lang::expanded::#declare(#text, ::std::vec![#(#array),*], &[#(#squeezed),*], #map))
+    quote_spanned!(declare.span()=> ::tpu_kernel::lang::expanded::#declare(#text, ::std::vec![#(#array),*], &[#(#cuts),*], #map))
 }
 
 fn mentions(expr: &Expr, name: &Ident) -> bool {
@@ -445,16 +457,10 @@ pub(crate) fn helper(attribute: TokenStream, item: TokenStream) -> TokenStream {
             _ => None,
         })
         .collect();
-    let mut scope = HashMap::new();
-    for input in &item.sig.inputs {
-        if let FnArg::Typed(input) = input
-            && let Pat::Ident(pat) = &*input.pat
-        {
-            scope.insert(pat.ident.to_string(), pat.mutability.is_some());
-        }
-    }
+    let mut scopes = Scopes::new();
+    item.sig.inputs.iter().for_each(|input| scopes.parameter(input));
     let mut body = (*item.block).clone();
-    let mut lower = Lower { blocks: &blocks, grid: &[], errors: &mut errors, scopes: vec![scope], loops: vec![], returns: true };
+    let mut lower = Lower { returns: true, ..Lower::new(&blocks, &[], &mut errors, scopes) };
     lower.body(&mut body);
     if !errors.is_empty() {
         // The signature stays, so that callers get no second error.

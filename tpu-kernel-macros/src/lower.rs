@@ -3,12 +3,12 @@
 //! Rules: what cannot be lowered is refused at its token, with what to write instead; the user's
 //! tokens keep their spans; names made here cannot capture the user's.
 
-use crate::carry::{self, Assigned};
+use crate::carry;
 use crate::control::{Range, early_exit, has_let, range};
 use crate::errors::Errors;
+use crate::scope::{Reference, Scopes};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use std::collections::HashMap;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{BinOp, Block, Expr, ExprBinary, ExprForLoop, ExprIf, ExprWhile, Pat, Stmt};
@@ -20,8 +20,9 @@ pub(crate) struct Lower<'a> {
     /// Grid indices by dimension; none in a helper.
     pub(crate) grid: &'a [Ident],
     pub(crate) errors: &'a mut Errors,
-    /// Whether each variable in scope is `mut`, innermost scope last.
-    pub(crate) scopes: Vec<HashMap<String, bool>>,
+    pub(crate) scopes: Scopes,
+    /// What the arms of a `match` and the closures of a method call take apart.
+    pub(crate) taken: Reference,
     /// The loops around the current expression, innermost last.
     pub(crate) loops: Vec<(Loop, Option<Ident>)>,
     /// Whether `return` with a value is plain Rust here: in a helper function, not in a kernel.
@@ -67,6 +68,13 @@ fn tight(expr: &Expr) -> TokenStream {
     }
 }
 
+impl<'a> Lower<'a> {
+    /// For the body of a kernel.
+    pub(crate) fn new(blocks: &'a [Ident], grid: &'a [Ident], errors: &'a mut Errors, scopes: Scopes) -> Lower<'a> {
+        Lower { blocks, grid, errors, scopes, taken: Reference::No, loops: vec![], returns: false }
+    }
+}
+
 impl Lower<'_> {
     /// The body of a kernel or helper.
     pub(crate) fn body(&mut self, body: &mut Block) {
@@ -74,49 +82,32 @@ impl Lower<'_> {
             early_exit(&mut body.stmts, &|e| matches!(e, Expr::Return(r) if r.expr.is_none()));
         }
         self.visit_block_mut(body);
-    }
-
-    fn declare(&mut self, pat: &Pat) {
-        let scope = self.scopes.last_mut().expect("one scope is always open");
-        scope.extend(carry::declared(pat).into_iter().map(|(name, mutable)| (name.to_string(), mutable)));
+        // What the places of references are found by, see `carries`.
+        body.stmts.insert(
+            0,
+            syn::parse_quote!(
+                #[allow(unused_imports)]
+                use ::tpu_kernel::lang::expanded::{Behind as _, Beside as _};
+            ),
+        );
     }
 
     fn scoped(&mut self, inside: impl FnOnce(&mut Self)) {
-        self.scopes.push(HashMap::new());
+        self.scopes.open();
         inside(self);
-        self.scopes.pop();
+        self.scopes.close();
+    }
+
+    fn taking(&mut self, taken: Reference, inside: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.taken, taken);
+        inside(self);
+        self.taken = outer;
     }
 
     fn looped(&mut self, kind: Loop, label: Option<&syn::Label>, inside: impl FnOnce(&mut Self)) {
         self.loops.push((kind, label.map(|l| l.name.ident.clone())));
         inside(self);
         self.loops.pop();
-    }
-
-    /// `&mut [carried(when, &mut a), carried(when, &mut *r)]` of the assigned variables that are declared around
-    /// the region. Of one that is not `mut`, a part can be assigned where it is a reference: what it points to is
-    /// carried. Whole, rustc refuses it, which is enough.
-    fn carries(&mut self, when: &dyn Fn(Span) -> TokenStream, exprs: &[&Expr], blocks: &[&Block]) -> TokenStream {
-        let mut places = vec![];
-        let carried = |name: &Ident, place: TokenStream| {
-            let when = when(name.span());
-            quote_spanned!(name.span()=> ::tpu_kernel::lang::Carry::carried(#when, &mut #place))
-        };
-        for assigned in carry::assigned(exprs, blocks) {
-            let Assigned { name, part, called } = &assigned;
-            let Some(mutable) = self.scopes.iter().rev().find_map(|scope| scope.get(&name.to_string())) else { continue };
-            if *mutable {
-                places.push(carried(name, name.to_token_stream()));
-            } else if assigned.hides() {
-                let message = format!(
-                    "`{name}` may change here without an assignment that the kernel sees: use a `mut` variable and assign it"
-                );
-                self.errors.at(name.span(), message);
-            } else if *part && called.is_none() {
-                places.push(carried(name, quote_spanned!(name.span()=> *#name)));
-            }
-        }
-        quote!(&mut [#(#places),*])
     }
 
     fn lower_if(&mut self, branch: &mut ExprIf) -> TokenStream {
@@ -169,9 +160,9 @@ impl Lower<'_> {
     }
 
     fn lower_while(&mut self, looped: &mut ExprWhile) -> TokenStream {
-        if let Some(Assigned { name, .. }) = carry::assigned(&[&looped.cond], &[]).first() {
-            let message = format!("`{name}` is assigned in the condition of a `while`: assign it in the body");
-            self.errors.at(name.span(), message);
+        if let Some(change) = self.changes(&looped.cond) {
+            let message = format!("{change} in the condition of a `while`: {} in the body", change.advice());
+            self.errors.at(change.name.span(), message);
         }
         let span = looped.while_token.span;
         let (token, test) = (own("looped", span), own("test", span));
@@ -209,7 +200,7 @@ impl Lower<'_> {
             self.visit_expr_mut(bound);
         }
         self.scoped(|inner| {
-            inner.declare(&looped.pat);
+            inner.scopes.declare(&looped.pat, Reference::No);
             inner.looped(Loop::Rolled, None, |inner| inner.visit_block_mut(&mut looped.body));
         });
         let bound = |e: &Expr| {
@@ -256,11 +247,6 @@ impl Lower<'_> {
                 ::tpu_kernel::lang::Order::order(&#left, ::tpu_kernel::ir::CompareOp::#variant, &#right)
             },
             _ => {
-                if let Some(Assigned { name, .. }) = carry::assigned(&[&binary.right], &[]).first() {
-                    let message = format!("`{name}` is assigned on the right of `&&` or `||`, which may not run: assign it before");
-                    self.errors.at(name.span(), message);
-                }
-
                 // Both sides are checked at the operator: two masks joined are one mistake.
                 let at = Span::mixed_site().located_at(span);
                 let side = Ident::new("side", at);
@@ -334,10 +320,8 @@ impl Lower<'_> {
             Expr::Try(e) => self.errors.over(e.question_token, "a kernel has no `?`: it cannot end half-way"),
             Expr::Yield(e) => self.errors.over(e, "a kernel has no `yield`"),
             Expr::Closure(e) => {
-                if let Some(Assigned { name, .. }) = carry::assigned(&[expr], &[]).first() {
-                    let message =
-                        format!("a closure cannot assign `{name}` of the kernel: write a function that returns the new value");
-                    self.errors.at(name.span(), message);
+                if let Some(change) = self.changes(expr) {
+                    self.errors.at(change.name.span(), change.in_closure());
                 }
                 if let Some(token) = &e.asyncness {
                     self.errors.over(token, "a kernel has no `async`: it is staged once and then runs on the device");
@@ -376,8 +360,10 @@ impl VisitMut for Lower<'_> {
     }
 
     fn visit_local_mut(&mut self, local: &mut syn::Local) {
+        let mut reference = Reference::No;
         match &mut local.init {
             Some(init) => {
+                reference = self.scopes.value(&init.expr);
                 self.visit_expr_mut(&mut init.expr);
                 if let Some((_, diverge)) = &mut init.diverge {
                     self.visit_expr_mut(diverge);
@@ -385,8 +371,7 @@ impl VisitMut for Lower<'_> {
             }
             None => self.errors.over(&local.pat, "a variable of a kernel is initialised where it is declared"),
         }
-        let pat = local.pat.clone();
-        self.declare(&pat);
+        self.scopes.declare(&local.pat, reference);
     }
 
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
@@ -397,9 +382,10 @@ impl VisitMut for Lower<'_> {
             Expr::ForLoop(looped) => match range(&looped.expr) {
                 Ok(Some(range)) => Some(self.lower_for(looped, range)),
                 Ok(None) => {
+                    let reference = self.scopes.value(&looped.expr).of_part();
                     self.visit_expr_mut(&mut looped.expr);
                     self.scoped(|inner| {
-                        inner.declare(&looped.pat);
+                        inner.scopes.declare(&looped.pat, reference);
                         inner.looped(Loop::Plain, looped.label.as_ref(), |inner| inner.visit_block_mut(&mut looped.body));
                     });
                     return;
@@ -417,6 +403,12 @@ impl VisitMut for Lower<'_> {
                 }
             },
             Expr::Binary(binary) => {
+                if matches!(binary.op, BinOp::And(_) | BinOp::Or(_))
+                    && let Some(change) = self.changes(&binary.right)
+                {
+                    let message = format!("{change} on the right of `&&` or `||`, which may not run: {} before", change.advice());
+                    self.errors.at(change.name.span(), message);
+                }
                 visit_mut::visit_expr_binary_mut(self, binary);
                 self.lower_binary(binary)
             }
@@ -425,9 +417,9 @@ impl VisitMut for Lower<'_> {
                 block.map(|name| quote_spanned!(name.span()=> ::tpu_kernel::lang::expanded::block::<#name>()))
             }
             Expr::Closure(closure) => {
-                let pats: Vec<Pat> = closure.inputs.iter().cloned().collect();
+                let taken = self.taken;
                 self.scoped(|inner| {
-                    pats.iter().for_each(|pat| inner.declare(pat));
+                    closure.inputs.iter().for_each(|pat| inner.scopes.declare(pat, taken));
                     // A closure's body is outside the loops around it: `return` there is its own.
                     let (loops, returns) = (std::mem::take(&mut inner.loops), std::mem::replace(&mut inner.returns, true));
                     inner.visit_expr_mut(&mut closure.body);
@@ -468,15 +460,26 @@ impl VisitMut for Lower<'_> {
     }
 
     fn visit_expr_let_mut(&mut self, binding: &mut syn::ExprLet) {
+        let reference = self.scopes.value(&binding.expr).of_part();
         self.visit_expr_mut(&mut binding.expr);
-        let pat = binding.pat.clone();
-        self.declare(&pat);
+        self.scopes.declare(&binding.pat, reference);
+    }
+
+    fn visit_expr_match_mut(&mut self, matched: &mut syn::ExprMatch) {
+        let taken = self.scopes.value(&matched.expr);
+        self.taking(taken, |inner| visit_mut::visit_expr_match_mut(inner, matched));
+    }
+
+    fn visit_expr_method_call_mut(&mut self, call: &mut syn::ExprMethodCall) {
+        let closures = call.args.iter().any(|argument| matches!(argument, Expr::Closure(_)));
+        let taken = if closures { self.scopes.value(&call.receiver).of_part() } else { Reference::No };
+        self.taking(taken, |inner| visit_mut::visit_expr_method_call_mut(inner, call));
     }
 
     fn visit_arm_mut(&mut self, arm: &mut syn::Arm) {
-        let pat = arm.pat.clone();
+        let taken = self.taken;
         self.scoped(|inner| {
-            inner.declare(&pat);
+            inner.scopes.declare(&arm.pat, taken);
             visit_mut::visit_arm_mut(inner, arm);
         });
     }

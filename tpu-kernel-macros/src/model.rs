@@ -50,8 +50,24 @@ pub(crate) struct Window {
     /// What is in the attribute's parentheses, for errors about all of it.
     pub(crate) tokens: TokenStream,
     pub(crate) array: Vec<Expr>,
-    /// A block index for each dimension, and whether the dimension is squeezed.
-    pub(crate) at: Vec<(bool, Expr)>,
+    /// One for each dimension.
+    pub(crate) at: Vec<Index>,
+}
+
+/// `i`, `squeeze h`, `element i * 8 pad (1, 1)`.
+pub(crate) struct Index {
+    pub(crate) cut: Cut,
+    pub(crate) expr: Expr,
+}
+
+/// What an index counts.
+pub(crate) enum Cut {
+    /// Blocks.
+    Block,
+    /// Elements, of which the block has one, and the operand no such dimension.
+    Squeeze,
+    /// Elements, of which the block has the first at the index; the padding before and after the array.
+    Element(Option<Box<[Expr; 2]>>),
 }
 
 impl Param {

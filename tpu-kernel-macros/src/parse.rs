@@ -2,7 +2,7 @@
 
 use crate::check::ungrouped;
 use crate::errors::Errors;
-use crate::model::{GridDim, Kernel, Param, Role, Window};
+use crate::model::{Cut, GridDim, Index, Kernel, Param, Role, Window};
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
@@ -296,7 +296,7 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: &Ident, errors:
 /// What a block says.
 const FORM: &str = "expected the array's shape and the block's index: `#[block([m, k] at (i, kk))]`";
 
-/// `[m, k] at (squeeze i, kk)`.
+/// `[m, k] at (squeeze i, element kk)`.
 fn block(input: ParseStream<'_>, span: Span, tokens: TokenStream) -> syn::Result<Window> {
     if !input.peek(syn::token::Bracket) {
         return Err(syn::Error::new(if input.is_empty() { span } else { input.span() }, FORM));
@@ -314,25 +314,46 @@ fn block(input: ParseStream<'_>, span: Span, tokens: TokenStream) -> syn::Result
     if !input.is_empty() {
         return Err(input.error("nothing may follow the block index"));
     }
-    Ok(Window { tokens, array, at: at.into_iter().map(|i| (i.squeezed, i.expr)).collect() })
-}
-
-struct Index {
-    squeezed: bool,
-    expr: Expr,
+    Ok(Window { tokens, array, at: at.into_iter().collect() })
 }
 
 impl Parse for Index {
     fn parse(input: ParseStream<'_>) -> syn::Result<Index> {
-        let ahead = input.fork();
-        let squeezed = ahead.parse::<Ident>().is_ok_and(|word| word == "squeeze") && !ahead.is_empty() && !ahead.peek(Token![,]);
-        if squeezed {
+        let marked = |word: &str| {
+            let ahead = input.fork();
+            ahead.parse::<Ident>().is_ok_and(|found| found == word) && !ahead.is_empty() && !ahead.peek(Token![,])
+        };
+        let (squeezed, element) = (marked("squeeze"), marked("element"));
+        if squeezed || element {
             input.parse::<Ident>()?;
         }
         let expr = input.parse()?;
+        let cut = match (squeezed, element) {
+            (true, _) => Cut::Squeeze,
+            (_, true) => Cut::Element(padding(input)?),
+            _ => Cut::Block,
+        };
         if !input.is_empty() && !input.peek(Token![,]) {
-            return Err(syn::Error::new(input.span(), "block indices are separated by `,`; `squeeze` goes before the index"));
+            const WANT: &str =
+                "block indices are separated by `,`; `squeeze` or `element` goes before an index, `pad (1, 1)` after an element";
+            return Err(syn::Error::new(input.span(), WANT));
         }
-        Ok(Index { squeezed, expr })
+        Ok(Index { cut, expr })
+    }
+}
+
+/// `pad (1, 1)`, where it is there.
+fn padding(input: ParseStream<'_>) -> syn::Result<Option<Box<[Expr; 2]>>> {
+    if !input.peek(Ident) || input.fork().parse::<Ident>()? != "pad" {
+        return Ok(None);
+    }
+    let word: Ident = input.parse()?;
+    let inner = list(input, &word, "the elements before and after the array, as in `pad (1, 1)`")?;
+    let sizes: Vec<Expr> = inner.call(Punctuated::<Expr, Token![,]>::parse_terminated)?.into_iter().collect();
+    match <[Expr; 2]>::try_from(sizes) {
+        Ok(both) => Ok(Some(Box::new(both))),
+        Err(_) => {
+            Err(syn::Error::new(word.span(), "padding is two numbers, the elements before and after the array: `pad (1, 1)`"))
+        }
     }
 }

@@ -7,7 +7,9 @@ use crate::transform::TransformError;
 use std::any::Any;
 
 /// An error of a kernel: while it is built, launched, compiled or run.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+///
+/// As `Debug` it is what [`render`](crate::diagnose::render) shows: `?` in `main`, and `unwrap`, end with the user's line.
+#[derive(Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// The kernel cannot be built: every fault found.
     #[error("kernel `{kernel}` cannot be built: {}", list(.faults))]
@@ -127,6 +129,12 @@ pub enum BuildFault {
         /// Where.
         loc: Loc,
     },
+}
+
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&crate::diagnose::render(self))
+    }
 }
 
 impl BuildFault {

@@ -1,9 +1,7 @@
 //! The statements of a random body.
 
 use super::{Generator, line};
-use tpu_kernel::ir::{
-    BinaryOp, CompareOp, DType, DotDims, OpKind, Precision, ReduceOp, Region, Shape, SizeId, Type, UnaryOp, Value,
-};
+use tpu_kernel::ir::{BinaryOp, CompareOp, DType, DotDims, OpKind, Precision, ReduceOp, Region, Shape, SizeId, Type, Value};
 
 /// Nested control flow at most.
 const DEPTH: usize = 2;
@@ -65,6 +63,7 @@ impl Generator {
                     }
                 }
                 27..29 => self.number(),
+                29..40 if !self.words.tiles => self.binary_statement(),
                 29..38 => self.tile_statement(),
                 38..40 => self.general_dot(),
                 40 => self.branch(depth),
@@ -80,7 +79,7 @@ impl Generator {
         if let Some(found) = self.find(|ty| ty.is_tile() == tile && takes(ty.dtype())) {
             return found;
         }
-        let dtypes: Vec<DType> = DType::ALL.into_iter().filter(|&d| takes(d)).collect();
+        let dtypes: Vec<DType> = self.words.dtypes.iter().copied().filter(|&d| takes(d)).collect();
         let dtype = self.rng.pick(&dtypes);
         if tile && let Some(other) = self.any_tile(|_, _| true) {
             return self.cast(dtype, other);
@@ -89,13 +88,13 @@ impl Generator {
     }
 
     fn unary_statement(&mut self) {
-        let op = self.rng.pick(UnaryOp::ALL);
+        let op = self.rng.pick(&self.words.unary);
         let x = self.operand(|d| op.takes(d));
         self.emit(OpKind::Unary(op), &[x]);
     }
 
     fn binary_statement(&mut self) {
-        let op = self.rng.pick(BinaryOp::ALL);
+        let op = self.rng.pick(&self.words.binary);
         let x = self.operand(|d| op.takes(d));
         let y = self.value_of(self.b.ty(x));
         let (x, y) = if self.rng.chance(50) { (x, y) } else { (y, x) };
@@ -113,7 +112,7 @@ impl Generator {
     fn compare_and_select(&mut self) {
         let condition = self.compare();
         if self.rng.chance(70) {
-            let dtype = self.rng.pick(&DType::ALL);
+            let dtype = self.rng.pick(&self.words.dtypes);
             let ty = self.b.ty(condition).with_dtype(dtype);
             let (x, y) = (self.value_of(ty), self.value_of(ty));
             self.emit(OpKind::Select, &[condition, x, y]);
@@ -121,7 +120,7 @@ impl Generator {
     }
 
     fn cast_statement(&mut self) {
-        let to = self.rng.pick(&DType::ALL);
+        let to = self.rng.pick(&self.words.dtypes);
         let x = self.operand(|_| true);
         self.emit(OpKind::Cast(to), &[x]);
     }
@@ -188,7 +187,7 @@ impl Generator {
     fn reduce(&mut self) {
         let long = self.any_tile(|_, s| s.dims().iter().any(|&d| d > 16)).filter(|_| self.rng.chance(50));
         let x = long.unwrap_or_else(|| self.tile());
-        let op = self.rng.pick(ReduceOp::ALL);
+        let op = self.rng.pick(&self.words.reduce);
         let op = if self.rng.chance(30) { ReduceOp::Sum } else { op };
         let x = if matches!(op, ReduceOp::Any | ReduceOp::All) {
             let Some(mask) = self.quantifier() else { return };

@@ -10,6 +10,7 @@ mod body;
 mod rng;
 mod tiles;
 mod values;
+mod words;
 
 use crate::executors::Array;
 pub use rng::Rng;
@@ -19,6 +20,7 @@ use tpu_kernel::ir::{
     Value, Window,
 };
 use tpu_kernel::launch::Binding;
+pub use words::Words;
 
 /// A kernel with everything that a run takes.
 #[derive(Clone, Debug)]
@@ -54,11 +56,20 @@ const DIMS: [usize; 18] = [1, 1, 2, 3, 4, 5, 7, 8, 8, 9, 15, 16, 17, 33, 40, 71,
 /// # Panics
 /// Where the generator makes a kernel that is not well typed: a defect of the generator.
 pub fn generate(seed: u64) -> Case {
+    generate_in(Words::all(), seed)
+}
+
+/// The case of that seed in these words.
+///
+/// # Panics
+/// As [`generate`].
+pub fn generate_in(words: Words, seed: u64) -> Case {
     let mut rng = Rng::new(seed);
     // Few different dimensions, so that shapes meet.
     let dims = (0..4).map(|_| rng.pick(&DIMS)).collect();
     let b = Builder::new(&format!("random{seed}"), line(1));
     let mut generator = Generator {
+        words,
         rng,
         b,
         dims,
@@ -100,6 +111,7 @@ fn line(line: u32) -> Loc {
 }
 
 struct Generator {
+    words: Words,
     rng: Rng,
     b: Builder,
     /// The value of each named size.
@@ -160,7 +172,7 @@ impl Generator {
 
     /// A scalar operand; its value.
     fn scalar(&mut self, name: &str) -> Literal {
-        let dtype = self.rng.pick(&DType::ALL);
+        let dtype = self.rng.pick(&self.words.dtypes);
         let value = self.b.param(name, Type::Scalar(dtype), ParamKind::Scalar, line(2));
         self.scope.push(value);
         self.arrays.push(vec![]);
@@ -170,7 +182,7 @@ impl Generator {
     /// An element type of an operand: often f32, one in three any at all.
     fn dtype(&mut self) -> DType {
         let common = [DType::F32, DType::F32, DType::F32, DType::Bf16, DType::I32, DType::Bool];
-        if self.rng.chance(65) { self.rng.pick(&common) } else { self.rng.pick(&DType::ALL) }
+        if self.rng.chance(65) { self.rng.pick(&common) } else { self.rng.pick(&self.words.dtypes) }
     }
 
     /// Dimensions of 1 to 4, with not too many elements.
@@ -192,14 +204,24 @@ impl Generator {
         }
         let mut array = vec![];
         let mut blocks = vec![];
-        for dim in &block {
-            let count = 1 + self.rng.below(3);
-            blocks.push(count);
-            array.push((count - 1) * dim.size() + 1 + self.rng.below(dim.size()));
+        for dim in &mut block {
+            let (count, size) = (1 + self.rng.below(3), dim.size());
+            if *dim != BlockDim::Squeezed && self.rng.chance(20) {
+                let (low, high) = (self.rng.below(4), self.rng.below(4));
+                *dim = BlockDim::Element { size, low, high };
+                blocks.push((count, low));
+                // The last start is count - 1 - low; the array may be longer, or lie in the padding's middle.
+                array.push((count - 1 + size).saturating_sub(low + high).max(1) + self.rng.below(3));
+                continue;
+            }
+            blocks.push((count, 0));
+            array.push((count - 1) * size + 1 + self.rng.below(size));
         }
         let declared = array.iter().map(|&n| self.expr(n)).collect();
         let rng = &mut self.rng;
-        let map = self.b.map(|b, indices| blocks.iter().map(|&count| index(b, rng, indices, count)).collect::<Result<_, ()>>());
+        let map = self
+            .b
+            .map(|b, indices| blocks.iter().map(|&(count, low)| start(b, rng, indices, count, low)).collect::<Result<_, ()>>());
         let window = Window { array: declared, block, map: map.expect("scalar operations") };
         let ty = Builder::window_type(dtype, &window.block).expect("rank 1 to 4");
         let kind = if output { ParamKind::Out(window) } else { ParamKind::In(window) };
@@ -215,6 +237,16 @@ impl Generator {
         self.arrays.push(vec![]);
         self.memories.push(Memory { value, dtype, shape, writable: true, unwritten: false });
     }
+}
+
+/// An index below `count`, moved into the padding of so many elements.
+fn start(b: &mut Builder, rng: &mut Rng, indices: &[Value], count: usize, low: usize) -> Result<Value, ()> {
+    let index = index(b, rng, indices, count)?;
+    if low == 0 {
+        return Ok(index);
+    }
+    let low = b.constant(low as i32, line(6));
+    b.value(OpKind::Binary(BinaryOp::Sub), &[index, low], line(6)).map_err(|_| ())
 }
 
 /// A block index below `count` from the grid indices, none of which is negative.

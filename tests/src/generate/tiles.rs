@@ -101,7 +101,7 @@ impl Generator {
         }
         let mut operands = vec![x];
         for _ in 0..self.rng.below(3) {
-            let dtype = self.rng.pick(&DType::ALL);
+            let dtype = self.rng.pick(&self.words.dtypes);
             let payload = self.tile_of(dtype, shape);
             operands.push(payload);
         }
@@ -115,7 +115,7 @@ impl Generator {
     fn bitcast(&mut self) {
         let x = self.operand(|d| d != DType::Bool);
         let x = self.without_nan(x);
-        let to = self.rng.pick(&DType::ALL);
+        let to = self.rng.pick(&self.words.dtypes);
         let kind = OpKind::Bitcast(to);
         if let Ok(types) = infer(&kind, &[self.b.ty(x)])
             && Generator::may_be(types[0].shape().dims())
@@ -214,7 +214,7 @@ impl Generator {
             return;
         }
         let (lhs, rhs) = loop {
-            let pair = (self.rng.pick(&DType::ALL), self.rng.pick(&DType::ALL));
+            let pair = (self.rng.pick(&self.words.dtypes), self.rng.pick(&self.words.dtypes));
             if dot_accumulator(pair.0, pair.1).is_some() {
                 break pair;
             }

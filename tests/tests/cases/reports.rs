@@ -101,14 +101,13 @@ fn scans<T: Number>(
 }
 
 fn scanned(x: &[i32], step: usize, len: usize, reverse: bool, f: impl Fn(i32, i32) -> i32) -> Vec<i32> {
-    let mut o = x.to_vec();
-    for (at, o) in o.iter_mut().enumerate() {
+    let all = (0..x.len()).map(|at| {
         let place = at / step % len;
-        let range: Vec<usize> = if reverse { (place..len).rev().collect() } else { (0..=place).collect() };
         let first = at - place * step;
-        *o = range.into_iter().map(|p| x[first + p * step]).reduce(&f).unwrap();
-    }
-    o
+        let range = if reverse { place..len } else { 0..place + 1 };
+        range.map(|p| x[first + p * step]).reduce(&f).unwrap()
+    });
+    all.collect()
 }
 
 #[test]
@@ -238,7 +237,7 @@ macro_rules! transposes {
             fn of<T: tpu_device::Element + std::fmt::Debug>(device: &Device, of: impl Fn(usize) -> T) {
                 $(
                     let o = $name().launch(device, &made(device, &[$rows, $columns], &of)).unwrap();
-                    let [rows, columns] = [$rows, $columns];
+                    let (rows, columns) = ($rows, $columns);
                     let want = (0..rows * columns).map(|at| of(at % rows * columns + at / rows));
                     expect(&o, &[$columns, $rows], &want.collect::<Vec<_>>());
                 )+
@@ -278,7 +277,7 @@ fn indexed(
 }
 
 /// Arrays of indices pick along an axis, in every mode; a memory itself takes corners only, which rustc says
-/// (`compile-fail`).
+/// (`compile-fail/shape/load_at_indices.rs`).
 #[test]
 fn report_26_arrays_of_indices() {
     for device in devices() {

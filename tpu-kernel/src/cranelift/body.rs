@@ -6,34 +6,13 @@ use super::loops;
 use super::mem::{Mem, Origin, Start};
 use super::nest::{Graph, Lookup, Output, Queue};
 use super::plan::{Place, Plan, Reader};
-use crate::ir::{DType, Kernel, Loc, MAX_RANK, Op, OpKind, ParamKind, ReduceOp, Region, Shape, Type, Value};
+use super::site::Site;
+use crate::ir::{DType, Kernel, MAX_RANK, Op, OpKind, ParamKind, ReduceOp, Region, Shape, Type, Value};
 use cranelift::codegen::ir::BlockArg;
 use cranelift::prelude::{Block, InstBuilder, IntCC, Value as Clif, types};
 use std::collections::HashMap;
 use std::mem::offset_of;
 use tpu_microkernels::tile::Task;
-
-/// A check that compiled code makes, for the error that it becomes.
-#[derive(Clone, Debug)]
-pub(super) enum Site {
-    /// A dynamic start.
-    Start {
-        /// The operand.
-        param: usize,
-        axis: usize,
-        size: usize,
-        extent: usize,
-        loc: Loc,
-    },
-    /// The step of a `for`.
-    Step { loc: Loc },
-    /// A function compiled ahead, along that axis of so many elements; the value is its outcome.
-    Helper { axis: usize, extent: usize, loc: Loc },
-    /// A `check`.
-    Check { message: String, loc: Loc },
-    /// A `print` with values of these types.
-    Print { text: String, types: Vec<Type>, loc: Loc },
-}
 
 /// What compiled code refers to by number.
 #[derive(Clone, Debug, Default)]

@@ -2,10 +2,11 @@
 //! two addresses that trade places at the end of each round, so that a loop may yield its own arguments in
 //! any order without copying.
 
-use super::body::{Body, Site};
+use super::body::Body;
 use super::code::Code;
 use super::context::Context;
 use super::mem::{Mem, Origin};
+use super::site::Site;
 use crate::ir::{Op, Region, Type, Value};
 use cranelift::codegen::ir::BlockArg;
 use cranelift::prelude::{Block, InstBuilder, IntCC, Value as Clif, types};

@@ -1,10 +1,10 @@
 //! Runs a compiled kernel: checks the launch, walks the grid, moves blocks in and out.
 
 use super::Executable;
-use super::body::Site;
 use super::context::{Context, ErrorSlot, HELPERS, RefSlot, VERSION};
 use super::launch::{Ended, Running};
 use super::memory::{Memory, poison};
+use super::site::Site;
 use super::window::{Array, Param, Role};
 use crate::exec::{Args, RunError};
 use crate::ir::{self, DType, MAX_RANK, ParamKind, SizeExpr, SizeId};
@@ -197,13 +197,14 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             if open[at] == Some(*index) {
                 continue;
             }
-            if let Some((axis, index, blocks)) = param.outside(array, index) {
+            if let Some((axis, index)) = param.outside(array, index) {
                 let declared = &self.exe.kernel.params[at];
                 return Err(RunError::BlockIndex {
                     operand: declared.name.clone(),
                     axis,
                     index,
-                    blocks,
+                    block: param.block[axis],
+                    extent: array.extent[axis],
                     step: grid.to_vec(),
                     loc: declared.loc.clone(),
                 });

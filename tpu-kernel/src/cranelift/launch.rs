@@ -2,7 +2,7 @@
 //!
 //! Rules: nothing unwinds through compiled code; what ends a launch here is kept until the step has returned.
 
-use super::body::Site;
+use super::site::Site;
 use crate::exec::print::{self as text, Shown};
 use crate::exec::{Printed, RunError};
 use crate::ir::{Literal, MAX_RANK, Type};

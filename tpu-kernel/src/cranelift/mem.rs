@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::map::{Map, same_but_units};
-use crate::ir::{BlockDim, DType, Kernel, MAX_RANK, OpKind, ParamKind, Shape};
+use crate::ir::{DType, Kernel, MAX_RANK, OpKind, ParamKind, Shape};
 use cranelift::prelude::*;
 
 /// A block whose rows are shorter is always copied: its strides are then known, and the loops over it merge.
@@ -63,10 +63,8 @@ pub(super) fn dense(shape: Shape) -> [Stride; MAX_RANK] {
 /// Whether blocks of that operand may be used inside the array: its rows lie along the array's last dimension.
 pub(super) fn may_stay_in_place(kernel: &Kernel, param: usize) -> bool {
     let param = &kernel.params[param];
-    param.window().is_some_and(|window| match window.block.last() {
-        Some(BlockDim::Blocked(n)) => *n >= MIN_ROW,
-        Some(BlockDim::Squeezed) | None => false,
-    })
+    let last = param.window().and_then(|window| window.block.last()?.kept());
+    last.is_some_and(|n| n >= MIN_ROW)
 }
 
 /// The strides of an operand as compiled code may assume them.

@@ -26,6 +26,7 @@ mod memory;
 mod nest;
 mod plan;
 mod reduce;
+mod site;
 mod stream;
 mod tile;
 mod widen;

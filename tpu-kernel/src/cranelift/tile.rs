@@ -3,10 +3,11 @@
 //! Rules: a call is described by [`Task`]s, data without addresses that the executable keeps; compiled code lays out one
 //! [`Slot`] a tile in the arena, operands before results. Results are dense and new, so they overlap no operand.
 
-use super::body::{Body, Site};
+use super::body::Body;
 use super::code::flags;
 use super::context::{Context, Helpers};
 use super::mem::{Mem, Origin};
+use super::site::Site;
 use crate::ir::{DType, Op, OpKind, ReduceOp, RotateStride, ScanOp, Shape, Type, Value};
 use cranelift::prelude::{InstBuilder, IntCC, Value as Clif, types};
 use std::mem::offset_of;

@@ -19,8 +19,8 @@ pub(super) struct Windows {
 pub(super) struct Param {
     pub dtype: DType,
     pub role: Role,
-    /// Elements of a block along each dimension of the array (of scratch: of the operand).
-    pub block: Vec<usize>,
+    /// The block along each dimension of the array (of scratch: of the operand).
+    pub block: Vec<BlockDim>,
     /// For each of the array's dimensions the operand's; absent where squeezed.
     kept: Vec<Option<usize>>,
     /// Where its copy or scratch lies in the memory of a run.
@@ -53,18 +53,19 @@ impl Windows {
                 }
                 ParamKind::Scratch => {
                     let shape = param.ty.shape();
-                    (Role::Scratch, shape.dims().to_vec(), (0..shape.rank()).map(Some).collect())
+                    let block = shape.dims().iter().map(|&n| BlockDim::Blocked(n)).collect();
+                    (Role::Scratch, block, (0..shape.rank()).map(Some).collect())
                 }
                 ParamKind::In(window) | ParamKind::Out(window) => {
                     let role = if param.is_output() { Role::Output } else { Role::Input };
                     let mut next = 0;
                     let kept = window.block.iter().map(|b| {
-                        matches!(b, BlockDim::Blocked(_)).then(|| {
+                        b.kept().map(|_| {
                             next += 1;
                             next - 1
                         })
                     });
-                    (role, window.block.iter().map(|b| b.size()).collect(), kept.collect())
+                    (role, window.block.clone(), kept.collect())
                 }
             };
             let dtype = param.ty.dtype();
@@ -120,28 +121,41 @@ pub(super) struct Array {
     pub stride: [usize; MAX_RANK],
 }
 
+/// Where block and array meet along an axis, in elements.
+struct Part {
+    /// The first element, in the array.
+    start: usize,
+    count: usize,
+    /// Elements of the block before it.
+    skip: usize,
+}
+
 impl Param {
-    /// The first block index outside the array: axis, index and number of blocks.
-    pub(super) fn outside(&self, array: &Array, index: &[i32]) -> Option<(usize, i64, usize)> {
+    /// The first block index outside the array, with its axis.
+    pub(super) fn outside(&self, array: &Array, index: &[i32]) -> Option<(usize, i64)> {
         (0..self.block.len()).find_map(|axis| {
-            let blocks = if self.block[axis] == 0 { 0 } else { array.extent[axis].div_ceil(self.block[axis]) };
-            let inside = usize::try_from(index[axis]).is_ok_and(|i| i < blocks);
-            (!inside).then(|| (axis, i64::from(index[axis]), blocks))
+            let (least, most) = self.block[axis].indices(array.extent[axis]);
+            let index = i64::from(index[axis]);
+            (index < least || index > most).then_some((axis, index))
         })
     }
 
-    /// First element and number of elements inside the array along an axis.
-    fn part(&self, array: &Array, index: &[i32], axis: usize) -> (usize, usize) {
-        let start = index[axis] as usize * self.block[axis];
-        (start, self.block[axis].min(array.extent[axis] - start))
+    /// The part of a block inside the array along an axis; nothing where the block lies in the padding.
+    fn part(&self, array: &Array, index: &[i32], axis: usize) -> Part {
+        let block = self.block[axis];
+        let first = block.first(index[axis]);
+        let inside = |element: i64| usize::try_from(element).map_or(0, |n| n.min(array.extent[axis]));
+        let (start, end) = (inside(first), inside(first.saturating_add(block.size() as i64)));
+        let skip = if end > start { (start as i64 - first) as usize } else { 0 };
+        Part { start, count: end - start, skip }
     }
 
     fn origin(&self, array: &Array, index: &[i32]) -> usize {
-        (0..self.block.len()).map(|axis| self.part(array, index, axis).0 * array.stride[axis]).sum()
+        (0..self.block.len()).map(|axis| self.part(array, index, axis).start * array.stride[axis]).sum()
     }
 
     fn whole(&self, array: &Array, index: &[i32]) -> bool {
-        (0..self.block.len()).all(|axis| self.part(array, index, axis).1 == self.block[axis])
+        (0..self.block.len()).all(|axis| self.part(array, index, axis).count == self.block[axis].size())
     }
 
     /// Whether the block can be used where it lies.
@@ -200,7 +214,7 @@ impl Param {
         for (axis, kept) in self.kept.iter().enumerate().rev() {
             if let Some(d) = kept {
                 strides[*d] = step;
-                step *= self.block[axis] as i64;
+                step *= self.block[axis].size() as i64;
             }
         }
         strides
@@ -213,19 +227,24 @@ impl Param {
         // Rank 0 to 4 padded in front to 4 loops.
         let pad = MAX_RANK - rank;
         let (mut count, mut from, mut to) = ([1; MAX_RANK], [0; MAX_RANK], [0; MAX_RANK]);
-        let mut step = 1;
+        let (mut origin, mut skipped, mut step) = (0, 0, 1);
         for axis in (0..rank).rev() {
-            count[pad + axis] = self.part(array, index, axis).1;
+            let part = self.part(array, index, axis);
+            if part.count == 0 {
+                return;
+            }
+            origin += part.start * array.stride[axis];
+            skipped += part.skip * step;
+            count[pad + axis] = part.count;
             from[pad + axis] = array.stride[axis];
             to[pad + axis] = step;
-            step *= self.block[axis];
+            step *= self.block[axis].size();
         }
-        let origin = self.origin(array, index);
         for i in 0..count[0] {
             for j in 0..count[1] {
                 for k in 0..count[2] {
                     let inside = origin + i * from[0] + j * from[1] + k * from[2];
-                    let outside = i * to[0] + j * to[1] + k * to[2];
+                    let outside = skipped + i * to[0] + j * to[1] + k * to[2];
                     f(inside * bytes, outside * bytes, count[3] * bytes);
                 }
             }

@@ -2,7 +2,7 @@
 
 use crate::BuildFault;
 use crate::exec::RunError;
-use crate::ir::Rule;
+use crate::ir::{BlockDim, Literal, Rule};
 use crate::launch::LaunchError;
 
 /// Advice for a kernel that cannot be built.
@@ -20,7 +20,9 @@ pub(super) fn build(fault: &BuildFault) -> &'static str {
         BuildFault::DivisionByZero { .. } => "divide by a constant that is not zero",
         BuildFault::Shift { .. } => "shift by 0 up to one bit less than the elements have",
         BuildFault::Index { .. } => "negative indices count from the end, others from 0",
-        BuildFault::Literal { dtype, .. } if dtype.is_integer() => "write a value within the range of the elements",
+        BuildFault::Literal { dtype, .. } if !Literal::from_f32(*dtype, f32::INFINITY).as_f32().is_some_and(f32::is_infinite) => {
+            "write a value within the range of the elements"
+        }
         BuildFault::Literal { .. } => "write a value within the range of the elements, or `f32::INFINITY`",
     }
 }
@@ -76,7 +78,7 @@ pub(super) fn launch(error: &LaunchError) -> String {
         }
         LaunchError::ElementType { want, .. } => format!("convert the array to {want}, or make the kernel generic over it"),
         LaunchError::BlocksMissing { .. } => "the block sizes are the kernel's type parameters with the bound `Dim`".to_string(),
-        LaunchError::Unbound { what, .. } => format!("a {what} that only outputs have is set by its lower-case name"),
+        LaunchError::Unbound { what, .. } => format!("what only outputs have, here the {what}, is set by its lower-case name"),
         LaunchError::BlockIndex { index, extent, block, blocks, .. } => index_help(*index, Some(*extent), Some(*block), *blocks),
         LaunchError::EmptyGrid { .. } => "give the grid at least one step for every block of the output".to_string(),
         LaunchError::SizeRange { .. } => "check the expression against the arrays that are passed".to_string(),
@@ -95,6 +97,9 @@ pub(super) fn launch(error: &LaunchError) -> String {
         LaunchError::UnknownSize { .. } => "set one of the sizes that the kernel names".to_string(),
         LaunchError::SizeSet { size, .. } => format!("leave `{size}` out of the launch: the inputs bind it"),
         LaunchError::TooLarge { .. } => "make the arrays or the grid smaller".to_string(),
+        LaunchError::ElementStart { .. } => {
+            "bound the start in the index map, or let the window reach beyond the array: `element i pad (lo, hi)`".to_string()
+        }
         LaunchError::Unwritten { extent, blocks, .. } => format!(
             "a block of {extent} or more would cover the axis, or a grid dimension that counts {blocks} block(s); to leave the rest \
              poison, `.allow(Allow::Unwritten)`"
@@ -108,8 +113,14 @@ pub(super) fn run(error: &RunError) -> String {
         RunError::OutOfBounds { .. } => {
             "a slice is not clamped: bound its start so that it lies inside the operand's block".to_string()
         }
-        RunError::BlockIndex { index, blocks, .. } => index_help(*index, None, None, *blocks),
+        RunError::BlockIndex { block: BlockDim::Element { .. }, .. } => {
+            "bound the start in the index map, or let the window reach beyond the array".to_string()
+        }
+        RunError::BlockIndex { index, block, extent, .. } => index_help(*index, None, None, block.blocks(*extent)),
         RunError::LoopStep { .. } => "count upwards, and derive the other direction from the index".to_string(),
+        RunError::GatherIndex { index: i32::MIN, .. } => {
+            "this index is poison, what lies outside an array: load the indices with `load_or(0)`".to_string()
+        }
         RunError::GatherIndex { .. } => {
             "clamp the indices, or give those that mean nothing an index inside and select them away".to_string()
         }

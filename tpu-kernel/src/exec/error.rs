@@ -1,6 +1,6 @@
 //! What can go wrong while a kernel runs.
 
-use crate::ir::{DType, Loc};
+use crate::ir::{BlockDim, DType, Loc};
 
 /// A run-time error of a kernel, with the user's line where there is one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -27,18 +27,18 @@ pub enum RunError {
         loc: Loc,
     },
     /// R002: an index map left the array (a launch checks this before anything runs).
-    #[error(
-        "block index {index} along axis {axis} of operand `{operand}` is outside the array, which has {blocks} blocks there, at grid step {step:?}"
-    )]
+    #[error("{}, at grid step {step:?}", block_index(.operand, *.axis, *.index, *.block, *.extent))]
     BlockIndex {
         /// The operand's name.
         operand: String,
         /// The axis of the array.
         axis: usize,
-        /// The block index.
+        /// The block index; along an element dimension the first element.
         index: i64,
-        /// Blocks that the array has along the axis.
-        blocks: usize,
+        /// The block along the axis.
+        block: BlockDim,
+        /// Elements that the array has along the axis.
+        extent: usize,
         /// The grid step.
         step: Vec<i32>,
         /// The operand.
@@ -114,6 +114,18 @@ pub enum RunError {
         /// How many were asked for.
         bytes: usize,
     },
+}
+
+fn block_index(operand: &str, axis: usize, index: i64, block: BlockDim, extent: usize) -> String {
+    let axis = format!("along axis {axis} of operand `{operand}`");
+    match block {
+        BlockDim::Element { size, low, high } => format!(
+            "a window of {size} elements from element {index} {axis} leaves the array, which has {extent} elements there and padding of ({low}, {high})"
+        ),
+        BlockDim::Blocked(_) | BlockDim::Squeezed => {
+            format!("block index {index} {axis} is outside the array, which has {} blocks there", block.blocks(extent))
+        }
+    }
 }
 
 impl RunError {

@@ -32,26 +32,26 @@ impl<'a> Machine<'a> {
     }
 
     /// The block that the index map gives for the running step: in range along each axis.
-    pub(super) fn block_index(&mut self, param: &Param, window: &Window, array: &[usize]) -> Result<Vec<usize>, RunError> {
+    pub(super) fn block_index(&mut self, param: &Param, window: &Window, array: &[usize]) -> Result<Vec<i32>, RunError> {
         let step = self.step.iter().map(|&i| Data::Scalar(i.into())).collect();
         let indices = self.region(&window.map, Some(step))?;
         let mut block = vec![];
         for (axis, index) in indices.iter().enumerate() {
             let index = index.i32();
-            let blocks = array[axis].div_ceil(window.block[axis].size());
-            match usize::try_from(index) {
-                Ok(inside) if inside < blocks => block.push(inside),
-                _ => {
-                    return Err(RunError::BlockIndex {
-                        operand: param.name.clone(),
-                        axis,
-                        index: i64::from(index),
-                        blocks,
-                        step: self.step.clone(),
-                        loc: param.loc.clone(),
-                    });
-                }
+            let (dim, extent) = (window.block[axis], array[axis]);
+            let (least, most) = dim.indices(extent);
+            if i64::from(index) < least || i64::from(index) > most {
+                return Err(RunError::BlockIndex {
+                    operand: param.name.clone(),
+                    axis,
+                    index: i64::from(index),
+                    block: dim,
+                    extent,
+                    step: self.step.clone(),
+                    loc: param.loc.clone(),
+                });
             }
+            block.push(index);
         }
         Ok(block)
     }

@@ -49,7 +49,7 @@ pub fn run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Resul
     }
 
     // The block that each window shows; none before the first step.
-    let mut blocks: Vec<Option<Vec<usize>>> = vec![None; kernel.params.len()];
+    let mut blocks: Vec<Option<Vec<i32>>> = vec![None; kernel.params.len()];
     loop {
         let mut inputs = args.inputs.iter();
         let mut outputs = args.outputs.iter_mut();

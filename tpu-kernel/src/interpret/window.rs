@@ -1,6 +1,6 @@
 //! Blocks of arrays, to and from the windows that show them.
 //!
-//! Rules: a block starts at index × size along each dimension; what lies outside the array reads as
+//! Rules: a block starts at index × size along each dimension, of an element dimension at the index; what lies outside the array reads as
 //! poison and is dropped on the way back. A squeezed dimension has size 1, so a block has the same
 //! elements in the same order with and without it.
 
@@ -9,7 +9,7 @@ use crate::exec::{ArrayMut, ArrayRef};
 use crate::ir::{DType, Literal, MAX_RANK, Window};
 
 /// Fills the window with that block.
-pub(super) fn read(window: &Window, block: &[usize], array: &ArrayRef<'_>, memory: &mut Tile) {
+pub(super) fn read(window: &Window, block: &[i32], array: &ArrayRef<'_>, memory: &mut Tile) {
     for position in 0..memory.bits.len() {
         let element = match place(window, block, array.shape, position) {
             Some(at) => get(array.dtype, array.bytes, at),
@@ -20,7 +20,7 @@ pub(super) fn read(window: &Window, block: &[usize], array: &ArrayRef<'_>, memor
 }
 
 /// Writes the window to that block.
-pub(super) fn write(window: &Window, block: &[usize], array: &mut ArrayMut<'_>, memory: &Tile) {
+pub(super) fn write(window: &Window, block: &[i32], array: &mut ArrayMut<'_>, memory: &Tile) {
     for position in 0..memory.bits.len() {
         if let Some(at) = place(window, block, array.shape, position) {
             set(array.dtype, array.bytes, at, memory.at(position));
@@ -29,17 +29,15 @@ pub(super) fn write(window: &Window, block: &[usize], array: &mut ArrayMut<'_>, 
 }
 
 /// Where in the array a position of the block lies, if it lies inside.
-fn place(window: &Window, block: &[usize], array: &[usize], position: usize) -> Option<usize> {
+fn place(window: &Window, block: &[i32], array: &[usize], position: usize) -> Option<usize> {
     let mut sizes = [1; MAX_RANK];
     for (size, dim) in sizes.iter_mut().zip(&window.block) {
         *size = dim.size();
     }
     let mut index = unravel(position, &sizes[..array.len()]);
     for axis in 0..array.len() {
-        index[axis] += block[axis] * sizes[axis];
-        if index[axis] >= array[axis] {
-            return None;
-        }
+        let element = window.block[axis].first(block[axis]) + index[axis] as i64;
+        index[axis] = usize::try_from(element).ok().filter(|&i| i < array[axis])?;
     }
     Some(ravel(&index, array))
 }

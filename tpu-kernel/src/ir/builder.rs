@@ -56,13 +56,7 @@ impl Builder {
 
     /// The type of a VMEM window with that block: squeezed dimensions are absent.
     pub fn window_type(dtype: DType, block: &[BlockDim]) -> Option<Type> {
-        let kept: Vec<usize> = block
-            .iter()
-            .filter_map(|b| match b {
-                BlockDim::Blocked(n) => Some(*n),
-                BlockDim::Squeezed => None,
-            })
-            .collect();
+        let kept: Vec<usize> = block.iter().filter_map(|b| b.kept()).collect();
         super::Shape::try_new(&kept).map(|shape| Type::Ref(Space::Vmem, dtype, shape))
     }
 

@@ -1,9 +1,10 @@
 //! A kernel: named sizes, a grid, operands with their windows, and a body.
 //!
-//! Rules: block shapes are static, array sizes are not; index maps give block indices, not element
-//! offsets; the body runs once per grid step, in lexicographic order with the last dimension fastest.
+//! Rules: block shapes are static, array sizes are not; index maps give block indices, and an element
+//! offset only along an element dimension; the body runs once per grid step, in lexicographic order with the last dimension fastest.
 
 use super::{Loc, Region, SizeExpr, Type, Value};
+use std::fmt;
 
 /// Regions inside the body, and operators inside a size expression, may nest this deep.
 pub const MAX_DEPTH: usize = 64;
@@ -93,8 +94,8 @@ pub struct Window {
     pub array: Vec<SizeExpr>,
     /// The block along each dimension of the array.
     pub block: Vec<BlockDim>,
-    /// The index map: arguments are the grid indices (i32), yields one block index (i32) per array
-    /// dimension. Pure scalar operations only.
+    /// The index map: arguments are the grid indices (i32), yields one block index (i32; along an
+    /// element dimension the first element) per array dimension. Pure scalar operations only.
     pub map: Region,
 }
 
@@ -105,14 +106,71 @@ pub enum BlockDim {
     Blocked(usize),
     /// One element, and the dimension is absent from the operand's shape.
     Squeezed,
+    /// That many elements; the index map gives the first one, so blocks may overlap.
+    Element {
+        /// Elements of the block.
+        size: usize,
+        /// How many elements before the array a block may reach; they read as poison.
+        low: usize,
+        /// How many elements after it.
+        high: usize,
+    },
 }
 
 impl BlockDim {
     /// Elements along the dimension.
     pub const fn size(self) -> usize {
         match self {
-            BlockDim::Blocked(n) => n,
+            BlockDim::Blocked(size) | BlockDim::Element { size, .. } => size,
             BlockDim::Squeezed => 1,
+        }
+    }
+
+    /// Elements along the dimension, where the operand's shape has it.
+    pub const fn kept(self) -> Option<usize> {
+        match self {
+            BlockDim::Squeezed => None,
+            BlockDim::Blocked(size) | BlockDim::Element { size, .. } => Some(size),
+        }
+    }
+
+    /// The first element of the block that the index map names so; it may lie outside the array.
+    pub fn first(self, index: i32) -> i64 {
+        match self {
+            BlockDim::Blocked(size) => i64::from(index).saturating_mul(signed(size)),
+            BlockDim::Squeezed | BlockDim::Element { .. } => i64::from(index),
+        }
+    }
+
+    /// The least and the greatest index that the index map may give, for an array of that extent; none where the second is less.
+    pub fn indices(self, extent: usize) -> (i64, i64) {
+        match self {
+            BlockDim::Blocked(_) | BlockDim::Squeezed => (0, signed(self.blocks(extent)) - 1),
+            BlockDim::Element { size, low, high } => {
+                (-signed(low), signed(extent.saturating_add(high)).saturating_sub(signed(size)))
+            }
+        }
+    }
+
+    /// How many blocks cover an array of that extent, side by side. A block of nothing covers none.
+    pub const fn blocks(self, extent: usize) -> usize {
+        if self.size() == 0 { 0 } else { extent.div_ceil(self.size()) }
+    }
+}
+
+/// Sizes beyond 64 bits do not occur in a verified kernel.
+fn signed(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+impl fmt::Display for BlockDim {
+    /// As in a kernel's text: `8`, `squeezed`, `element 8 pad (1, 2)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            BlockDim::Blocked(size) => write!(f, "{size}"),
+            BlockDim::Squeezed => f.write_str("squeezed"),
+            BlockDim::Element { size, low: 0, high: 0 } => write!(f, "element {size}"),
+            BlockDim::Element { size, low, high } => write!(f, "element {size} pad ({low}, {high})"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::session::{self, Raw};
 use super::shape::Shape;
 use super::value::{Handle, Tile};
-use crate::ir::{BinaryOp, BlockDim, CompareOp, DType, Loc, OpKind, Region, SizeExpr, Value};
+use crate::ir::{BinaryOp, BlockDim, CompareOp, DType, Loc, OpKind, Region, SizeExpr, UnaryOp, Value};
 use std::collections::HashMap;
 
 /// The mask of a window. Dimensions that every launch fills exactly need no test.
@@ -13,21 +13,33 @@ pub(super) fn mask<S: Shape>(window: Raw, loc: Loc) -> Tile<bool, S> {
     let shape = S::shape();
     let starts = inline(&of.map, &loc);
     let mut mask: Option<Raw> = None;
-    let kept = of.block.iter().enumerate().filter_map(|(d, b)| match b {
-        BlockDim::Blocked(n) => Some((d, *n)),
-        BlockDim::Squeezed => None,
-    });
-    for (axis, (d, block)) in kept.enumerate() {
-        if of.array[d] == SizeExpr::Const(block as i64) {
-            continue;
-        }
-        let block = emit(OpKind::Const((block as i32).into()), &[]);
-        let start = emit(OpKind::Binary(BinaryOp::Mul), &[starts[d], block]);
+    let kept = of.block.iter().enumerate().filter(|(_, b)| b.kept().is_some());
+    for (axis, (d, &block)) in kept.enumerate() {
+        let before = match block {
+            // The launch has checked that it lies inside.
+            BlockDim::Element { low: 0, high: 0, .. } => continue,
+            BlockDim::Element { low, .. } => low > 0,
+            BlockDim::Blocked(n) if of.array[d] == SizeExpr::Const(n as i64) => continue,
+            BlockDim::Blocked(_) | BlockDim::Squeezed => false,
+        };
+        let start = match block {
+            BlockDim::Element { .. } => starts[d],
+            BlockDim::Blocked(_) | BlockDim::Squeezed => {
+                let size = emit(OpKind::Const((block.size() as i32).into()), &[]);
+                emit(OpKind::Binary(BinaryOp::Mul), &[starts[d], size])
+            }
+        };
         let size = size(&of.array[d], &loc);
         let left = emit(OpKind::Binary(BinaryOp::Sub), &[size, start]);
         let left = emit(OpKind::Broadcast(shape), &[left]);
         let index = emit(OpKind::Iota { shape, axis }, &[]);
-        let inside = emit(OpKind::Compare(CompareOp::Lt), &[index, left]);
+        let mut inside = emit(OpKind::Compare(CompareOp::Lt), &[index, left]);
+        if before {
+            let first = emit(OpKind::Unary(UnaryOp::Neg), &[start]);
+            let first = emit(OpKind::Broadcast(shape), &[first]);
+            let reached = emit(OpKind::Compare(CompareOp::Ge), &[index, first]);
+            inside = emit(OpKind::Binary(BinaryOp::And), &[inside, reached]);
+        }
         mask = Some(mask.map_or(inside, |m| emit(OpKind::Binary(BinaryOp::And), &[m, inside])));
     }
     Tile::wrap(mask.unwrap_or_else(|| {

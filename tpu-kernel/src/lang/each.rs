@@ -34,6 +34,6 @@ pub fn function<T: Element, U: Element>(operand: &str, loc: &Loc, f: impl FnOnce
     faults.extend(panic);
     match region.filter(|_| faults.is_empty()) {
         Some(region) => Ok(Function::new(region, &session.builder.kernel().types, operand)?),
-        None => Err(Error::Build { kernel: format!("the function for `{operand}`"), faults }),
+        None => Err(Error::Build { kernel: format!("function for {operand}"), faults }),
     }
 }

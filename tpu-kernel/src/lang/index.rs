@@ -196,7 +196,7 @@ sorts!(true:
     /// The elements along an axis in descending order; NaN comes first.
     sorted_descending,
     /// The elements in descending order, and a tile or a tuple of tiles in the same order; ties stay in theirs.
-    sorted_descending_with,
+    sorted_with_descending,
     /// The indices that put the elements into descending order; ties stay in theirs.
     argsort_descending
 );

@@ -10,7 +10,7 @@ use super::element::{Element, Number};
 use super::session::{self, Raw};
 use super::shape::{BcastShape, Shape};
 use super::value::{Handle, IntoScalar, Join, Operand, Tile};
-use super::{Dim, select};
+use super::{Dim, select, strided};
 use crate::ir::{BinaryOp, Loc, OpKind};
 use std::marker::PhantomData;
 
@@ -55,6 +55,12 @@ macro_rules! memory {
                 $name { raw, of: PhantomData }
             }
 
+            /// Before that of [`Behind`](super::behind::Behind): memory behind a reference is no variable that is carried.
+            #[doc(hidden)]
+            pub fn __tpu_kernel_place(&mut self) -> Box<()> {
+                Box::new(())
+            }
+
             /// The whole block.
             #[track_caller]
             pub fn load(self) -> Tile<T, S> {
@@ -68,6 +74,15 @@ macro_rules! memory {
             pub fn load_at<P: SameRank<S>>(self, corner: impl Corner<S>) -> Tile<T, P> {
                 let operands = [vec![self.raw], corner.starts()].concat();
                 Tile::wrap(session::emit(OpKind::Load(P::shape()), &operands, Loc::caller()))
+            }
+
+            /// As `load_at`, of elements `strides` apart, one constant for each dimension: 2 reads every other row, 0 repeats one.
+            ///
+            /// An error, too, where the last element leaves the block.
+            #[track_caller]
+            pub fn load_strided<P: SameRank<S>>(self, corner: impl Corner<S>, strides: S::Array<usize>) -> Tile<T, P> {
+                let loc = Loc::caller();
+                Tile::wrap(strided::load(self.raw, corner.starts(), strides.as_ref(), P::shape(), &loc))
             }
         }
     };
@@ -118,6 +133,8 @@ impl<T: Element, S: Shape> In<T, S> {
 
     pub fn store_at<R: Written<Self>>(self, _corner: impl Corner<S>, _value: R) {}
 
+    pub fn store_strided<R: Written<Self>>(self, _corner: impl Corner<S>, _strides: S::Array<usize>, _value: R) {}
+
     pub fn fill<R: Written<Self>>(self, _value: R) {}
 }
 
@@ -143,6 +160,12 @@ macro_rules! writable {
             #[track_caller]
             pub fn store_at<P: SameRank<S>>(self, corner: impl Corner<S>, value: Tile<T, P>) {
                 store(self.raw, value.raw(), corner.starts(), Loc::caller());
+            }
+
+            /// As `store_at`, to elements `strides` apart, at least 1 in each dimension. Those between stay as they are.
+            #[track_caller]
+            pub fn store_strided<P: SameRank<S>>(self, corner: impl Corner<S>, strides: S::Array<usize>, value: Tile<T, P>) {
+                strided::store(self.raw, corner.starts(), strides.as_ref(), value.raw(), P::shape(), &Loc::caller());
             }
 
             /// Writes one value everywhere.

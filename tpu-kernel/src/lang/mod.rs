@@ -6,6 +6,7 @@
 mod activation;
 mod arith;
 mod axes;
+mod behind;
 mod bounds;
 mod compare;
 mod constants;
@@ -28,6 +29,7 @@ mod reduce;
 mod session;
 mod shape;
 pub mod stage;
+mod strided;
 mod transform;
 mod unloaded;
 mod value;
@@ -60,6 +62,7 @@ pub use value::{Handle, IntoScalar, Operand, Scalar, Shaped, Tile};
 /// What expanded code calls. Not for people.
 #[doc(hidden)]
 pub mod expanded {
+    pub use super::behind::{Behind, Beside};
     pub use super::compare::{and, or};
     pub use super::control::{For, If, While, absent, never};
     pub use super::stage::*;

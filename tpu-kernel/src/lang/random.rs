@@ -142,8 +142,10 @@ impl Key {
         let shape = S::shape();
         let mut index = Term::constant(0u32, loc).broadcast(shape);
         let mut stride = 1usize;
+        // Also of one element: as a function on each element this would be one number for all, and is refused.
+        let single = shape.dims().iter().all(|&dim| dim == 1);
         for axis in (0..shape.rank()).rev() {
-            if shape.dim(axis) > 1 {
+            if shape.dim(axis) > 1 || single && axis == 0 {
                 let along = Term::new(session::emit(OpKind::Iota { shape, axis }, &[], loc.clone()), loc).cast(DType::U32);
                 index = index + along * stride as u32;
             }

@@ -270,30 +270,41 @@ pub fn size(name: &str) -> Scalar<i32> {
     Scalar::wrap(id.map_or(session::dead(), |id| session::emit(OpKind::Size(id), &[], loc)))
 }
 
+/// How a dimension of an array is cut into blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Into blocks of the dimension's size in the operand's type.
+    Block,
+    /// Into single elements; the operand's type has no such dimension.
+    Squeeze,
+    /// A block starts at any element, and may reach so many elements before the array and after it.
+    Element(usize, usize),
+}
+
 type Map<'a> = &'a dyn Fn(&[Scalar<i32>]) -> Vec<Scalar<i32>>;
 
 /// Declares an input window.
 #[track_caller]
-pub fn input<T: Element, S: Shape>(name: &str, array: Vec<SizeExpr>, squeezed: &[bool], map: Map<'_>) -> In<T, S> {
-    In::wrap(window::<T, S>(name, array, squeezed, map, ParamKind::In, Loc::caller()))
+pub fn input<T: Element, S: Shape>(name: &str, array: Vec<SizeExpr>, cuts: &[Cut], map: Map<'_>) -> In<T, S> {
+    In::wrap(window::<T, S>(name, array, cuts, map, ParamKind::In, Loc::caller()))
 }
 
 /// Declares an output window.
 #[track_caller]
-pub fn output<T: Element, S: Shape>(name: &str, array: Vec<SizeExpr>, squeezed: &[bool], map: Map<'_>) -> Out<T, S> {
-    Out::wrap(window::<T, S>(name, array, squeezed, map, ParamKind::Out, Loc::caller()))
+pub fn output<T: Element, S: Shape>(name: &str, array: Vec<SizeExpr>, cuts: &[Cut], map: Map<'_>) -> Out<T, S> {
+    Out::wrap(window::<T, S>(name, array, cuts, map, ParamKind::Out, Loc::caller()))
 }
 
 fn window<T: Element, S: Shape>(
     name: &str,
     array: Vec<SizeExpr>,
-    squeezed: &[bool],
+    cuts: &[Cut],
     map: Map<'_>,
     kind: fn(Window) -> ParamKind,
     loc: Loc,
 ) -> session::Raw {
     let shape = S::shape();
-    let kept = squeezed.iter().filter(|s| !**s).count();
+    let kept = cuts.iter().filter(|&&cut| cut != Cut::Squeeze).count();
     if kept != shape.rank() {
         let plural = if kept == 1 { "" } else { "s" };
         let rule = Rule::BlockShape { block: format!("{kept} dimension{plural}"), operand: shape };
@@ -301,8 +312,13 @@ fn window<T: Element, S: Shape>(
         return session::dead();
     }
     let mut sizes = shape.dims().iter();
-    let block =
-        squeezed.iter().map(|&s| if s { BlockDim::Squeezed } else { BlockDim::Blocked(*sizes.next().unwrap_or(&1)) }).collect();
+    let mut size = || *sizes.next().unwrap_or(&1);
+    let block = cuts.iter().map(|&cut| match cut {
+        Cut::Block => BlockDim::Blocked(size()),
+        Cut::Squeeze => BlockDim::Squeezed,
+        Cut::Element(low, high) => BlockDim::Element { size: size(), low, high },
+    });
+    let block = block.collect();
     let grid = session::with(|s| s.builder.kernel().grid.len()).unwrap_or(0);
     let (args, _) = session::begin_region(&vec![Type::Scalar(DType::I32); grid], &[]);
     let indices: Vec<Scalar<i32>> = args.into_iter().map(Scalar::wrap).collect();

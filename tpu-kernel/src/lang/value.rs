@@ -98,7 +98,8 @@ impl<T: Element> Handle for Scalar<T> {
 /// What may stand where a scalar of type `T` is expected: a [`Scalar`] or a literal.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a scalar of `{T}`",
-    label = "expected a `Scalar<{T}>` or a literal of `{T}`"
+    label = "expected a `Scalar<{T}>` or a literal of `{T}`",
+    note = "of Rust's numbers `i32` and `f32` fit themselves to the elements; one of exactly their type is `Scalar::new(n)`"
 )]
 pub trait IntoScalar<T: Element> {
     /// The scalar.
@@ -252,11 +253,17 @@ pub(super) fn constant<T: Element>(literal: Literal, loc: Loc) -> Scalar<T> {
     Scalar::wrap(session::emit(OpKind::Const(literal), &[], loc))
 }
 
-/// A Rust float literal as an element of `T`, rounded; one beyond the largest element is a fault.
+/// A Rust float literal as an element of `T`, rounded; one beyond the largest element is a fault, as is an infinity or
+/// NaN of a type that has none.
 pub(super) fn float<T: Float>(value: f32, loc: Loc) -> Scalar<T> {
     let literal = Literal::from_f32(T::DTYPE, value);
     let cut = Format::of(T::DTYPE).is_some_and(|format| format.overflow == Overflow::Saturate && beyond(format, value));
-    if value.is_finite() && (cut || !literal.as_f32().is_some_and(f32::is_finite)) {
+    let fits = literal.as_f32().is_some_and(|kept| match value {
+        _ if value.is_nan() => kept.is_nan(),
+        _ if value.is_infinite() => kept == value,
+        _ => kept.is_finite() && !cut,
+    });
+    if !fits {
         return unfit(format!("{value:?}"), literal, loc);
     }
     constant(literal, loc)

@@ -8,7 +8,7 @@
 
 use super::{Allow, Binding, Config, LaunchError, coverage, maps, products, rules, vmem};
 use crate::chips::Chip;
-use crate::ir::{DType, Kernel, Loc, Param, SizeExpr, SizeFault, SizeId, Window};
+use crate::ir::{BlockDim, DType, Kernel, Loc, Param, SizeExpr, SizeFault, SizeId, Window};
 
 /// The numbers of one launch, or why it may not run.
 ///
@@ -251,20 +251,38 @@ fn empty(kernel: &Kernel, binding: Binding) -> Result<Binding, LaunchError> {
     Ok(binding)
 }
 
-/// Every block must hold at least one element of its array, at every step.
+/// Every block must hold at least one element of its array, at every step; a window by elements lies within array and padding.
 fn block_indices(kernel: &Kernel, binding: &Binding) -> Result<(), LaunchError> {
     let numbers = maps::Numbers { sizes: &binding.sizes, grid: &binding.grid };
     let mut first: Option<(Vec<i32>, LaunchError)> = None;
     for (at, param) in kernel.params.iter().enumerate() {
         let Some(window) = param.window() else { continue };
-        for (axis, (&extent, block)) in binding.arrays[at].iter().zip(&window.block).enumerate() {
-            let block = block.size().max(1);
-            let blocks = extent.div_ceil(block);
-            let allowed = maps::Range { lo: 0, hi: blocks as i64 - 1 };
+        for (axis, (&extent, &block)) in binding.arrays[at].iter().zip(&window.block).enumerate() {
+            let (lo, hi) = block.indices(extent);
+            let allowed = maps::Range { lo, hi };
             let Some((step, index)) = maps::first_outside(kernel, &window.map, &numbers, axis, allowed) else { continue };
             if first.as_ref().is_none_or(|(earliest, _)| step < *earliest) {
-                let (operand, array, loc) = (param.name.clone(), binding.arrays[at].clone(), param.loc.clone());
-                let error = LaunchError::BlockIndex { operand, axis, array, index, extent, block, blocks, step: step.clone(), loc };
+                let (operand, array, loc, step) = (param.name.clone(), binding.arrays[at].clone(), param.loc.clone(), step.clone());
+                let error = match block {
+                    BlockDim::Element { size, low, high } => {
+                        let (pad, allowed) = ((low, high), (lo, hi));
+                        LaunchError::ElementStart {
+                            operand,
+                            axis,
+                            array,
+                            start: index,
+                            size,
+                            pad,
+                            allowed,
+                            step: step.clone(),
+                            loc,
+                        }
+                    }
+                    BlockDim::Blocked(_) | BlockDim::Squeezed => {
+                        let (blocks, block) = (block.blocks(extent), block.size());
+                        LaunchError::BlockIndex { operand, axis, array, index, extent, block, blocks, step: step.clone(), loc }
+                    }
+                };
                 first = Some((step, error));
             }
         }

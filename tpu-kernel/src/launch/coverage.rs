@@ -1,12 +1,12 @@
 //! Outputs that a launch would leave unwritten in part: blocks that no step of the grid visits.
 //!
 //! Rule: what is reported is certain. Along each axis the index map's range over the whole grid must
-//! reach every block, and the grid must have a step for every block; maps that skip blocks in between
+//! reach every block (of a window by elements: every element), and the grid must have a step for every block; maps that skip blocks in between
 //! are not found here.
 
 use super::maps::{self, Numbers, Range};
 use super::{Binding, LaunchError};
-use crate::ir::Kernel;
+use crate::ir::{BlockDim, Kernel};
 
 /// Every block of every output can be visited, as far as ranges and counts tell.
 pub(super) fn check(kernel: &Kernel, binding: &Binding) -> Result<(), LaunchError> {
@@ -17,20 +17,26 @@ pub(super) fn check(kernel: &Kernel, binding: &Binding) -> Result<(), LaunchErro
         let Some(window) = param.window() else { continue };
         let unwritten = |axis: usize, visited: String| {
             let (extent, block) = (binding.arrays[at][axis], window.block[axis].size().max(1));
-            let (operand, loc, blocks) = (param.name.clone(), param.loc.clone(), extent.div_ceil(block));
+            let (operand, loc, blocks) = (param.name.clone(), param.loc.clone(), window.block[axis].blocks(extent));
             LaunchError::Unwritten { operand, axis, extent, block, blocks, visited, loc }
         };
         let mut all = 1i64;
         let mut widest = (0, 0);
         for (axis, range) in maps::ranges(kernel, &window.map, &numbers, &steps).into_iter().enumerate() {
-            let blocks = binding.arrays[at][axis].div_ceil(window.block[axis].size().max(1)) as i64;
+            let (block, extent) = (window.block[axis], binding.arrays[at][axis]);
+            let blocks = block.blocks(extent) as i64;
             if blocks == 0 {
                 all = 0;
                 break;
             }
-            if range.lo > 0 || range.hi < blocks - 1 {
-                let visited =
-                    if range.lo == range.hi { format!("{} only", range.lo) } else { format!("{} to {}", range.lo, range.hi) };
+            // Blocks, or elements.
+            let (last, unit) = match block {
+                BlockDim::Element { size, .. } => (range.hi.saturating_add(size as i64 - 1), "elements "),
+                BlockDim::Blocked(_) | BlockDim::Squeezed => (range.hi, ""),
+            };
+            let (lo, wanted) = if unit.is_empty() { (range.lo, blocks) } else { (range.lo, extent as i64) };
+            if lo > 0 || last < wanted - 1 {
+                let visited = if lo == last { format!("{unit}{lo} only") } else { format!("{unit}{lo} to {last}") };
                 return Err(unwritten(axis, visited));
             }
             all = all.saturating_mul(blocks);

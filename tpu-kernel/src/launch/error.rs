@@ -236,6 +236,38 @@ pub enum LaunchError {
         /// Where the product is written.
         loc: Loc,
     },
+    /// L019
+    #[error(
+        "a window of {size} elements from element {start} along axis {axis} of operand `{operand}` leaves the array {array:?}: with padding of ({}, {}), {}; at grid step {step:?}",
+        .pad.0, .pad.1, starts(.allowed)
+    )]
+    ElementStart {
+        /// The operand.
+        operand: String,
+        /// The axis of the array.
+        axis: usize,
+        /// The array's shape.
+        array: Vec<usize>,
+        /// What the index map gave.
+        start: i64,
+        /// Elements of the window along the axis.
+        size: usize,
+        /// Elements before and after the array that a window may reach.
+        pad: (usize, usize),
+        /// The least and the greatest start; none where the second is less.
+        allowed: (i64, i64),
+        /// The first grid step that gives it.
+        step: Vec<i32>,
+        /// Where the operand is declared.
+        loc: Loc,
+    },
+}
+
+fn starts((least, most): &(i64, i64)) -> String {
+    match least <= most {
+        true => format!("it may start at {least} to {most}"),
+        false => "it fits nowhere".to_string(),
+    }
 }
 
 fn mismatch(size: &str, first: &(String, usize), then: &(String, usize)) -> String {
@@ -281,6 +313,7 @@ impl LaunchError {
             LaunchError::TooLarge { .. } => "L016",
             LaunchError::Unwritten { .. } => "L017",
             LaunchError::DotTypes { .. } => "L018",
+            LaunchError::ElementStart { .. } => "L019",
         }
     }
 
@@ -298,7 +331,8 @@ impl LaunchError {
             | LaunchError::SizeSet { loc, .. }
             | LaunchError::TooLarge { loc, .. }
             | LaunchError::Unwritten { loc, .. }
-            | LaunchError::DotTypes { loc, .. } => Some(loc),
+            | LaunchError::DotTypes { loc, .. }
+            | LaunchError::ElementStart { loc, .. } => Some(loc),
             LaunchError::ArgumentCount { .. }
             | LaunchError::BlocksMissing { .. }
             | LaunchError::Unbound { .. }

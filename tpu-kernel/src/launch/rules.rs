@@ -44,7 +44,7 @@ fn error(chip: &Chip, param: &Param, axis: usize, block: BlockDim, extent: usize
     let whole = extent > 0 && extent <= multiple.saturating_mul(4);
     let works = match block {
         BlockDim::Squeezed => format!("do not squeeze it: a block of {multiple} works"),
-        BlockDim::Blocked(n) => {
+        BlockDim::Blocked(n) | BlockDim::Element { size: n, .. } => {
             let near = n.div_ceil(*multiple).max(1).saturating_mul(*multiple);
             if whole { format!("{near} or {extent} works") } else { format!("{near} works") }
         }

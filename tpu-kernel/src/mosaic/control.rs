@@ -6,8 +6,8 @@
 //! fails on both once it has emptied them. It also fails on a loop from a negative constant, which
 //! counts from zero instead.
 
-use super::Unsupported;
-use super::function::{Function, refuse, spelled};
+use super::function::{Function, spelled};
+use super::{Unsupported, refuse};
 use crate::ir::{DType, Literal, Op, OpKind, Region, Shape, Type, Value};
 
 /// The type under which a value crosses the border of a region.

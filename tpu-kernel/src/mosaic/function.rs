@@ -3,7 +3,7 @@
 //! Rules: every constant is defined once at the top, so that it is visible in every region; other
 //! values are numbered in order. Each line carries the user's place, which libtpu repeats in its errors.
 
-use super::{Unsupported, divisible, spoken};
+use super::{Unsupported, divisible, refuse, spoken};
 use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Literal, Loc, Op, OpKind, Region, Type, Value};
 use crate::launch::Binding;
@@ -231,11 +231,6 @@ impl<'a> Function<'a> {
         self.define(result, name);
         Ok(())
     }
-}
-
-/// The refusal of an operation.
-pub(super) fn refuse(op: &Op, reason: impl Into<String>) -> Unsupported {
-    Unsupported { op: op.kind.mnemonic().to_string(), loc: op.loc.clone(), reason: reason.into() }
 }
 
 /// The element type in registers.

@@ -1,13 +1,14 @@
 //! The module of one kernel: `@main` with its attributes, and an index map a window.
 //!
 //! Rules: arguments of `@main` are the grid indices, the scalars, the inputs, the outputs and the
-//! scratch. A kernel without a grid is one step. A squeezed dimension is 1 in the window.
+//! scratch. A kernel without a grid is one step. A squeezed dimension is 1 in the window. Where one
+//! dimension of a window counts in elements, all do.
 
 use super::function::{Function, element};
 use super::memory::{held, memref};
-use super::{Unsupported, control};
-use crate::chips::Chip;
-use crate::ir::{DType, Kernel, Param, ParamKind, Type, Value, Window};
+use super::{Unsupported, control, spoken};
+use crate::chips::{Chip, LANES, SUBLANES};
+use crate::ir::{BlockDim, DType, Kernel, Param, ParamKind, Type, Value, Window};
 use crate::launch::Binding;
 use std::collections::HashSet;
 
@@ -81,6 +82,10 @@ fn operands<'a>(kernel: &'a Kernel, names: &mut Names) -> Result<Vec<Operand<'a>
     };
     let mut operands = vec![];
     for (param, &value) in kernel.params.iter().zip(&kernel.body.args) {
+        if let Err(dtype) = spoken::element(param.ty) {
+            let reason = format!("{dtype} has no spelling in Mosaic text yet");
+            return Err(Unsupported { op: param.name.clone(), loc: param.loc.clone(), reason });
+        }
         let memory = match param.ty {
             Type::Ref(_, _, shape) if shape.rank() == 0 => {
                 let reason = "a block with every dimension squeezed is a scalar; keep one dimension".to_string();
@@ -119,7 +124,8 @@ fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> S
         .filter_map(|o| {
             let block: Vec<usize> = o.param.window()?.block.iter().map(|b| b.size()).collect();
             let bounds = control::commas(&block);
-            Some(format!("      {{transform_indices = {}, window_bounds = array<i64: {bounds}>}}", o.map))
+            let kind = o.param.window().and_then(element_window).unwrap_or_default();
+            Some(format!("      {{transform_indices = {}, window_bounds = array<i64: {bounds}>{kind}}}", o.map))
         })
         .collect();
     let windows = if windows.is_empty() { "[]".to_string() } else { format!("[\n{}\n    ]", windows.join(",\n")) };
@@ -129,6 +135,51 @@ fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> S
         count(|p| p.ty.is_scalar()),
         count(|p| p.kind == ParamKind::Scratch),
     )
+}
+
+/// The kind of a window with an element dimension; then every dimension counts in elements.
+fn element_window(window: &Window) -> Option<String> {
+    let padding = |b: &BlockDim| match *b {
+        BlockDim::Element { low, high, .. } => (low, high),
+        BlockDim::Blocked(_) | BlockDim::Squeezed => (0, 0),
+    };
+    let (low, high): (Vec<usize>, Vec<usize>) = window.block.iter().map(padding).unzip();
+    let (low, high) = (control::commas(&low), control::commas(&high));
+    by_elements(window).then(|| format!(", window_kind = #tpu.element_window<[{low}], [{high}]>"))
+}
+
+fn by_elements(window: &Window) -> bool {
+    window.block.iter().any(|b| matches!(b, BlockDim::Element { .. }))
+}
+
+/// The first element along each dimension, as libtpu takes it.
+fn starts(function: &mut Function<'_>, param: &Param, window: &Window) -> Result<Vec<String>, Unsupported> {
+    let refuse = |reason: String| Unsupported { op: param.name.clone(), loc: param.loc.clone(), reason };
+    let mut names = vec![];
+    for (axis, (&block, &index)) in window.block.iter().zip(&window.map.yields).enumerate() {
+        let name = function.name(index);
+        let BlockDim::Element { low, .. } = block else {
+            let size = function.constant(format!("{} : i32", block.size()));
+            names.push(if block.size() == 1 { name } else { function.emit(format!("arith.muli {name}, {size} : i32")) });
+            continue;
+        };
+        if low > 0 {
+            return Err(refuse(format!("libtpu has no padding before the array (axis {axis})")));
+        }
+        let wanted = match window.block.len() - axis {
+            1 => LANES,
+            2 => SUBLANES,
+            _ => 1,
+        };
+        if 1usize << function.zeros(index).min(30) < wanted {
+            let reason = format!(
+                "a window along axis {axis} must start at a multiple of {wanted} that can be seen, as in `element i * {wanted}`"
+            );
+            return Err(refuse(reason));
+        }
+        names.push(name);
+    }
+    Ok(names)
 }
 
 fn index_map(
@@ -143,7 +194,10 @@ fn index_map(
         function.define(arg, name.clone());
     }
     function.ops(&window.map)?;
-    let indices: Vec<String> = window.map.yields.iter().map(|&v| function.name(v)).collect();
+    let indices: Vec<String> = match by_elements(window) {
+        true => starts(&mut function, operand.param, window)?,
+        false => window.map.yields.iter().map(|&v| function.name(v)).collect(),
+    };
     let types = vec!["i32"; indices.len()].join(", ");
     let mut args: Vec<String> = grid.iter().map(|name| format!("{name}: i32")).collect();
     args.extend(operands.iter().filter(|o| o.param.ty.is_scalar()).map(|o| format!("{}: {}", o.name, o.memory)));

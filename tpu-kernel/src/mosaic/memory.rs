@@ -5,8 +5,8 @@
 //! left stay in memory as 1, because the layout of the array in HBM has them; they are added to each
 //! access and taken from what it gives.
 
-use super::Unsupported;
-use super::function::{Function, refuse, spelled, stored};
+use super::function::{Function, spelled, stored};
+use super::{Unsupported, refuse};
 use crate::chips::{LANES, SUBLANES};
 use crate::ir::{BlockDim, DType, Literal, Op, Param, Shape, Type, Value};
 

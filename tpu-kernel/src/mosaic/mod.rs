@@ -26,7 +26,7 @@ mod stablehlo;
 pub use main::print;
 pub use stablehlo::stablehlo;
 
-use crate::ir::Loc;
+use crate::ir::{Loc, Op};
 
 /// Why a kernel has no Mosaic text.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -38,4 +38,9 @@ pub struct Unsupported {
     pub loc: Loc,
     /// What the compiler lacks.
     pub reason: String,
+}
+
+/// The refusal of an operation.
+fn refuse(op: &Op, reason: impl Into<String>) -> Unsupported {
+    Unsupported { op: op.kind.mnemonic().to_string(), loc: op.loc.clone(), reason: reason.into() }
 }

@@ -4,8 +4,8 @@
 //! The matrix unit has no i32: its operands are cut into four signed bytes each, and the ten products
 //! of bytes that reach the low 32 bits are added at their places, which is exact where i32 wraps.
 
-use super::Unsupported;
-use super::function::{Function, refuse, spelled};
+use super::function::{Function, spelled};
+use super::{Unsupported, refuse};
 use crate::ir::{DType, Literal, Op, Precision, Shape, Type};
 
 /// Which dimensions a product contracts and keeps, and its precision, as the attributes of `tpu.matmul`.

@@ -3,8 +3,8 @@
 //! Rules: masks change shape as i32. libtpu casts shapes only along whole rows of lanes; what it does
 //! not cast is cut into rows that are laid end to end in one row, and that row is cut again.
 
-use super::Unsupported;
-use super::function::{Function, refuse, spelled};
+use super::function::{Function, spelled};
+use super::{Unsupported, refuse};
 use crate::chips::{Chip, LANES};
 use crate::ir::{DType, Literal, Op, ReduceOp, Shape, Type, Value};
 

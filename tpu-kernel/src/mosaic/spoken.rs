@@ -3,8 +3,7 @@
 //! Rules: an operation that is not listed is refused before anything is printed for it, so that the printers of
 //! elementwise operations need no refusals of their own.
 
-use super::Unsupported;
-use super::function::refuse;
+use super::{Unsupported, refuse};
 use crate::ir::{BinaryOp, DType, Kernel, Op, OpKind, ReduceOp, Type, UnaryOp};
 
 /// Whether the text can say this operation.

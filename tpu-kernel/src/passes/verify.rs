@@ -180,11 +180,8 @@ impl<'a> Verifier<'a> {
         }
         let rank = window.array.len();
         self.check((1..=MAX_RANK).contains(&rank), || Rule::ArrayRank { rank, limit: MAX_RANK }, at);
-        let kept = window.block.iter().filter_map(|b| match b {
-            BlockDim::Blocked(n) => Some(n),
-            BlockDim::Squeezed => None,
-        });
-        let fits = window.block.len() == rank && kept.eq(operand.dims());
+        let kept = window.block.iter().filter_map(|b| b.kept());
+        let fits = window.block.len() == rank && kept.eq(operand.dims().iter().copied());
         self.check(fits, || Rule::BlockShape { block: block_text(&window.block), operand }, at);
         self.map(&window.map, rank, at);
     }
@@ -466,11 +463,7 @@ impl<'a> Verifier<'a> {
 }
 
 fn block_text(block: &[BlockDim]) -> String {
-    let text = |b: &BlockDim| match b {
-        BlockDim::Blocked(n) => n.to_string(),
-        BlockDim::Squeezed => "squeezed".to_string(),
-    };
-    block.iter().map(text).collect::<Vec<_>>().join(", ")
+    block.iter().map(BlockDim::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// `f32, tile<8x128xf32>`, or `nothing`; of a long list, its beginning.

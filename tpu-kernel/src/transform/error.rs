@@ -265,7 +265,7 @@ impl TransformError {
             TransformError::NoInputBatched { .. } => "name at least one input in `batched`".to_string(),
             TransformError::Rank { .. } => "give the kernel a grid dimension of its own for one of its dimensions".to_string(),
             TransformError::NotElementwise { .. } => {
-                "a function on each element sees no other element, index or size: arithmetic, comparisons, `select`, casts and \
+                "a function on each element sees no other element, index or size: arithmetic, functions, comparisons, `select`, casts and \
                  constants only"
                     .to_string()
             }

@@ -82,7 +82,8 @@ pub const TYPES: &[Entry] = &[
 
     entry(WINDOW, "128", Implemented, "A block of so many elements; starts at index × size.", "`window_bounds`; last dimension 128s, the one before 8s, or the whole"),
     entry(WINDOW, "squeezed", Implemented, "One element, and the dimension is absent from the operand.", "a bound of 1 and a memref without the dimension"),
-    entry(WINDOW, "element 128", Planned, "The index map gives the first element; windows may overlap.", "`#tpu.element_window`; no low padding, multiples of 8 and 128"),
+    entry(WINDOW, "element 128", Implemented, "The index map gives the first element; windows may overlap.", "`#tpu.element_window`, then of every dimension; starts provably multiples of 8 and 128"),
+    entry(WINDOW, "element 128 pad (8, 8)", Implemented, "The same, and it may reach so many elements before and after the array: poison.", "no padding before the array"),
     entry(WINDOW, "bounded 128", Planned, "The index map gives start and size.", "in a pipeline inside the kernel"),
     entry(WINDOW, "indirect 128", Planned, "Rows by an array of indices.", "SparseCore only"),
     entry(WINDOW, "buffers 2", Planned, "How many copies of the window are in flight.", "`pipeline_mode`"),

@@ -416,16 +416,33 @@ impl<'a> Parser<'a> {
         Ok((Param { name, ty, kind, loc: self.loc(start)? }, value))
     }
 
+    /// `8`, `squeezed`, `element 8 pad (1, 2)`.
+    fn block(&mut self) -> Result<BlockDim> {
+        if self.eat_word("squeezed") {
+            return Ok(BlockDim::Squeezed);
+        }
+        if !self.eat_word("element") {
+            return self.number("a block size, `squeezed` or `element`").map(BlockDim::Blocked);
+        }
+        let size = self.number("a block size")?;
+        let (mut low, mut high) = (0, 0);
+        if self.eat_word("pad") {
+            self.expect("(")?;
+            low = self.number("elements before the array")?;
+            self.expect(",")?;
+            high = self.number("elements after the array")?;
+            self.expect(")")?;
+        }
+        Ok(BlockDim::Element { size, low, high })
+    }
+
     fn window(&mut self) -> Result<Window> {
         self.expect("=")?;
         self.expect("[")?;
         let array = self.list("]", |p| p.size_expr())?;
         self.expect_word("blocks")?;
         self.expect("[")?;
-        let block = self.list("]", |p| match p.eat_word("squeezed") {
-            true => Ok(BlockDim::Squeezed),
-            false => p.number("a block size or `squeezed`").map(BlockDim::Blocked),
-        })?;
+        let block = self.list("]", |p| p.block())?;
         self.expect_word("at")?;
         self.expect("(")?;
         let args = self.list(")", |p| {

@@ -9,9 +9,7 @@
 
 use super::is_word;
 use super::lex::quote;
-use crate::ir::{
-    BlockDim, DType, Kernel, Loc, Op, OpKind, Param, ParamKind, Precision, Region, Shape, SizeId, Type, Value, Window,
-};
+use crate::ir::{DType, Kernel, Loc, Op, OpKind, Param, ParamKind, Precision, Region, Shape, SizeId, Type, Value, Window};
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -121,10 +119,7 @@ impl<'a> Printer<'a> {
 
     fn window(&self, f: &mut Formatter<'_>, window: &Window) -> fmt::Result {
         let array = join(&window.array, |size| size.display(&self.sizes).to_string());
-        let block = join(&window.block, |b| match b {
-            BlockDim::Blocked(n) => n.to_string(),
-            BlockDim::Squeezed => "squeezed".to_string(),
-        });
+        let block = join(&window.block, |b| b.to_string());
         let args = join(&window.map.args, |&arg| self.argument(arg, Some(Type::Scalar(DType::I32))));
         write!(f, " = [{array}] blocks [{block}] at ({args})")?;
         if window.map.ops.is_empty() {

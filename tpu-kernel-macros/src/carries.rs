@@ -1,0 +1,99 @@
+//! What a region carries, and what may not change where nothing is carried.
+
+use crate::carry::{self, Assigned, How};
+use crate::lower::Lower;
+use crate::scope::{Reference, Variable};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use std::fmt;
+use syn::{Block, Expr};
+
+/// A variable that changes where it may not.
+pub(crate) struct Change {
+    pub(crate) name: Ident,
+    how: How,
+}
+
+impl Change {
+    /// What to do instead, in words before "before" or "in the body".
+    pub(crate) fn advice(&self) -> &'static str {
+        match self.how {
+            How::Assigned => "assign it",
+            How::Called(_) | How::Passed => "call it",
+        }
+    }
+
+    /// The message where a closure changes it.
+    pub(crate) fn in_closure(&self) -> String {
+        const WRITE: &str = "write a function that returns the new value";
+        match &self.how {
+            How::Assigned => format!("a closure cannot assign `{}` of the kernel: {WRITE}", self.name),
+            How::Called(_) | How::Passed => format!("{self} in a closure, which the kernel does not see: {WRITE}"),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        match &self.how {
+            How::Assigned => write!(f, "`{name}` is assigned"),
+            How::Called(method) => write!(f, "`{name}` may be changed by `.{method}(…)`"),
+            How::Passed => write!(f, "what `{name}` points to may be changed"),
+        }
+    }
+}
+
+impl Lower<'_> {
+    /// `&mut [carried(when, &mut a), carried(when, &mut *r)]` of the assigned variables that are declared around
+    /// the region. Of one that is not `mut`, a part can be assigned where it is a reference: what it points to is
+    /// carried, also where the reference goes into a call. Whole, rustc refuses it, which is enough.
+    pub(crate) fn carries(&mut self, when: &dyn Fn(Span) -> TokenStream, exprs: &[&Expr], blocks: &[&Block]) -> TokenStream {
+        let mut places = vec![];
+        let carried = |name: &Ident, place: TokenStream| {
+            let when = when(name.span());
+            quote_spanned!(name.span()=> ::tpu_kernel::lang::Carry::carried(#when, &mut #place))
+        };
+        for assigned in carry::assigned(exprs, blocks) {
+            let Assigned { name, part, how, replaced } = &assigned;
+            let Some(Variable { mutable, reference, memory }) = self.scopes.find(&name.to_string()) else { continue };
+            let behind = || quote_spanned!(name.span()=> *#name.__tpu_kernel_place());
+            match how {
+                // That it is other memory from now on cannot be carried, and rustc says so.
+                _ if memory && *replaced => places.push(carried(name, name.to_token_stream())),
+                _ if memory => {}
+                How::Assigned | How::Called(_) if mutable => places.push(carried(name, name.to_token_stream())),
+                // Memory is no variable, and a slice has no size; but memory that is exchanged for other memory is wrong.
+                How::Assigned if *part && reference == Reference::Yes && !replaced => places.push(carried(name, behind())),
+                How::Assigned if *part => places.push(carried(name, quote_spanned!(name.span()=> *#name))),
+                How::Assigned => {}
+                How::Called(_) if assigned.hides() => {
+                    let message = format!(
+                        "`{name}` may change here without an assignment that the kernel sees: use a `mut` variable and assign it"
+                    );
+                    self.errors.at(name.span(), message);
+                }
+                How::Called(_) | How::Passed if reference != Reference::No => {
+                    places.push(carried(name, behind()));
+                }
+                How::Called(_) | How::Passed => {}
+            }
+        }
+        quote!(&mut [#(#places),*])
+    }
+
+    /// The first variable around an expression that it changes, where nothing can be carried.
+    pub(crate) fn changes(&self, expr: &Expr) -> Option<Change> {
+        carry::assigned(&[expr], &[]).into_iter().find_map(|assigned| {
+            let known = self.scopes.find(&assigned.name.to_string());
+            let changes = match assigned.how {
+                How::Assigned => true,
+                How::Called(_) => {
+                    assigned.hides() || known.is_some_and(|v| v.mutable && !v.memory || v.reference == Reference::Yes)
+                }
+                How::Passed => known.is_some_and(|v| v.reference == Reference::Yes),
+            };
+            changes.then_some(Change { name: assigned.name, how: assigned.how })
+        })
+    }
+}
