@@ -10,6 +10,7 @@ use tpu_kernel::launch::Binding;
 use tpu_kernel::math::{Scalar, exp, rsqrt, tanh};
 use tpu_kernel::passes::verify;
 use tpu_tests::executors::{Array, EXECUTORS, Executor, run, same};
+use tpu_tests::kernels::Writer;
 
 fn kernel(text: &str) -> Kernel {
     let kernel = parse_named(text, "test").unwrap_or_else(|e| panic!("{e}"));
@@ -350,4 +351,18 @@ fn every_test_that_the_document_names_exists() {
         assert!(!named_tests(row).is_empty(), "a choice without a test: {row}");
     }
     assert!(!exists("run/nothing.tpuir") && !exists("semantics::nothing") && exists("semantics::precision_of_dot"));
+}
+
+/// More tiles than fit an address space are an error before the first of them is made.
+#[test]
+fn temporaries_that_no_host_has() {
+    let mut w = Writer::new("huge", "huge.rs");
+    for _ in 0..1 << 17 {
+        w.filled(Literal::from_int(DType::U8, 1), &[1 << 28]);
+    }
+    let kernel = w.finish();
+    let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![] };
+    let compiled = (EXECUTORS[0].compile)(&kernel).expect("the interpreter takes every kernel");
+    let error = run(&kernel, &compiled, &binding, &[], &[]).unwrap_err();
+    assert_eq!(error, RunError::OutOfMemory { bytes: 1 << 47 });
 }

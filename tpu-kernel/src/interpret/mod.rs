@@ -32,6 +32,7 @@ pub fn run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Resul
     if binding.grid.iter().any(|&extent| extent <= 0) {
         return Ok(());
     }
+    room(kernel)?;
     let mut machine = Machine::new(kernel, binding, &mut *args.log);
     let mut scalars = args.scalars.iter();
     for (param, operand) in kernel.params.iter().zip(&kernel.body.args) {
@@ -83,6 +84,17 @@ pub fn run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Resul
         }
     }
     Ok(())
+}
+
+/// Whether the host would give the memory of all tiles at once: each stays until it is computed again.
+fn room(kernel: &Kernel) -> Result<(), RunError> {
+    let elements = kernel.types.iter().filter(|ty| ty.is_tile()).map(|ty| ty.shape().elements());
+    let elements = elements.fold(0usize, usize::saturating_add);
+    let mut all: Vec<u32> = vec![];
+    let given = all.try_reserve_exact(elements);
+    // Memory that nothing looks at need not be asked for.
+    std::hint::black_box(&mut all);
+    given.map_err(|_| RunError::OutOfMemory { bytes: elements.saturating_mul(size_of::<u32>()) })
 }
 
 /// The next step in lexicographic order, the last dimension fastest; false after the last one.
