@@ -161,9 +161,8 @@ impl Generator {
                     let seeds: Vec<Value> = (0..count).map(|_| self.scalar_of(DType::U32)).collect();
                     self.effect_of(OpKind::PrngSeed, &seeds);
                 }
-                let shape =
-                    self.b.ty(self.scope.iter().copied().rev().find(|&v| self.b.ty(v).is_tile()).unwrap_or(self.scope[0])).shape();
-                if shape.rank() > 0 {
+                if let Some(tile) = self.scope.iter().copied().rev().find(|&v| self.b.ty(v).is_tile()) {
+                    let shape = self.b.ty(tile).shape();
                     self.emit(OpKind::PrngBits(shape), &[]);
                 }
             }

@@ -183,7 +183,7 @@ pub enum ScanOp {
     Min,
 }
 
-/// How f32 operands of [`OpKind::Dot`] enter the multiplier. All others are exact in all three.
+/// How f32 operands of [`OpKind::Dot`](super::OpKind::Dot) enter the multiplier. All others are exact in all three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Precision {
     /// One pass: operands rounded to bf16, products accumulated in f32. What a TPU does unless told otherwise.
