@@ -206,7 +206,7 @@ impl Generator {
         let mut blocks = vec![];
         for dim in &mut block {
             let (count, size) = (1 + self.rng.below(3), dim.size());
-            if *dim != BlockDim::Squeezed && self.rng.chance(20) {
+            if self.words.elements && *dim != BlockDim::Squeezed && self.rng.chance(20) {
                 let (low, high) = (self.rng.below(4), self.rng.below(4));
                 *dim = BlockDim::Element { size, low, high };
                 blocks.push((count, low));

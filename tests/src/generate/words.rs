@@ -11,6 +11,8 @@ pub struct Words {
     pub(super) reduce: Vec<ReduceOp>,
     /// Whether tiles are moved, sorted, seen as other elements, and printed, and products general.
     pub(super) tiles: bool,
+    /// Whether windows begin at any element, also in the padding.
+    pub(super) elements: bool,
 }
 
 impl Words {
@@ -22,6 +24,7 @@ impl Words {
             binary: BinaryOp::ALL.to_vec(),
             reduce: ReduceOp::ALL.to_vec(),
             tiles: true,
+            elements: true,
         }
     }
 
@@ -35,6 +38,8 @@ impl Words {
             binary: vec![Add, Sub, Mul, Div, Rem, Min, Max, And, Or, Xor],
             reduce: vec![ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min],
             tiles: false,
+            // Few of them are aligned and without low padding, which is what has a text.
+            elements: false,
         }
     }
 }
