@@ -136,23 +136,28 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         let mut rng = Rng::default();
         let mut blocks = vec![[0i32; MAX_RANK]; params];
         let mut open: Vec<Option<[i32; MAX_RANK]>> = vec![None; params];
+        // Once a run: the table of helpers is long.
+        let mut context = Context {
+            version: VERSION,
+            reserved: 0,
+            arena: base,
+            refs: std::ptr::null(),
+            grid: std::ptr::null(),
+            extents: self.binding.grid.as_ptr(),
+            sizes: self.binding.sizes.as_ptr(),
+            scalars: self.scalars.as_ptr(),
+            blocks: std::ptr::null_mut(),
+            tasks: self.exe.tables.tasks.as_ptr(),
+            rng: &raw mut rng,
+            launch: std::ptr::null_mut(),
+            error: ErrorSlot::default(),
+            helpers: *HELPERS,
+        };
         loop {
-            let mut context = Context {
-                version: VERSION,
-                reserved: 0,
-                arena: base,
-                refs: refs.as_ptr(),
-                grid: self.running.grid.as_ptr(),
-                extents: self.binding.grid.as_ptr(),
-                sizes: self.binding.sizes.as_ptr(),
-                scalars: self.scalars.as_ptr(),
-                blocks: blocks.as_mut_ptr().cast(),
-                tasks: self.exe.tables.tasks.as_ptr(),
-                rng: &raw mut rng,
-                launch: std::ptr::null_mut(),
-                error: ErrorSlot::default(),
-                helpers: *HELPERS,
-            };
+            // What is written between two steps is addressed anew.
+            context.refs = refs.as_ptr();
+            context.grid = self.running.grid.as_ptr();
+            context.blocks = blocks.as_mut_ptr().cast();
             // SAFETY: the table is complete: every list has an entry for each index that the verified kernel
             // names, and the maps write only the list of block indices.
             unsafe { (self.exe.code.maps)(&mut context) };
