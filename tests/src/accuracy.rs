@@ -8,6 +8,7 @@ pub mod reference;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tpu_kernel::ir::{Literal, UnaryOp};
 use tpu_kernel::math::{self, Lanes as _, Scalar};
 use tpu_microkernels::function::{Function, STRIP};
 
@@ -38,6 +39,8 @@ pub struct Subject {
 enum Value {
     /// Of `tpu_kernel::math`, emitted inline.
     Inline(fn(f32) -> f32),
+    /// The same of two operands.
+    InlinePair(fn(f32, f32) -> f32),
     /// Of the function library; its strips are measured, which are the scalars bit by bit.
     Library(Function),
 }
@@ -73,30 +76,38 @@ type Inline = (&'static str, &'static str, fn(f32) -> f32);
 
 /// Every float function: those that are emitted inline, then the library's.
 pub fn subjects() -> Vec<Subject> {
-    let inline: [Inline; 5] = [
+    let inline: [Inline; 6] = [
         ("exp", "polynomial in f32", |x| math::exp(&mut Scalar, x)),
         ("tanh", "polynomial, or exp, in f32", |x| math::tanh(&mut Scalar, x)),
         ("rsqrt", "two operations of f32", |x| math::rsqrt(&mut Scalar, x)),
         ("sqrt", "one operation of f32", |x| Scalar.sqrt(x)),
         ("recip", "one operation of f32", |x| Scalar.div(1.0, x)),
+        ("round", "exact, f32", |x| math::unary(UnaryOp::Round, x.into()).and_then(Literal::as_f32).expect("an f32")),
     ];
     let inline = inline.map(|(name, method, value)| {
         let want = Want::Unary(reference::unary(name).expect("each has a reference"));
         let oracle = if name == "recip" { "division of f64".to_string() } else { oracle(name) };
         Subject { name, method, oracle, value: Value::Inline(value), want }
     });
+    let name = "next_after";
+    let next_after = Subject {
+        name,
+        method: "exact, f32",
+        oracle: oracle(name),
+        value: Value::InlinePair(|x, y| math::next_after(&mut Scalar, None, x, y)),
+        want: Want::Binary(reference::binary(name).expect("it has a reference")),
+    };
     let library = Function::ALL.iter().filter_map(|&function| {
         let name = function.name();
         let want = reference::unary(name).map(Want::Unary).or(reference::binary(name).map(Want::Binary))?;
         let method = match function {
-            Function::Round | Function::NextAfter => "exact, f32",
             Function::Rem => "exact, f64",
             Function::FloorMod => "exact in f64, one sum of f32",
             _ => "f64, rounded once",
         };
         Some(Subject { name, method, oracle: oracle(name), value: Value::Library(function), want })
     });
-    inline.into_iter().chain(library).collect()
+    inline.into_iter().chain([next_after]).chain(library).collect()
 }
 
 fn oracle(name: &str) -> String {
@@ -192,6 +203,9 @@ impl Subject {
     fn values(&self, a: &[u32; STRIP], b: &[u32; STRIP], got: &mut [u32; STRIP]) {
         match self.value {
             Value::Inline(f) => *got = a.map(|bits| f(f32::from_bits(bits)).to_bits()),
+            Value::InlinePair(f) => {
+                *got = std::array::from_fn(|lane| f(f32::from_bits(a[lane]), f32::from_bits(b[lane])).to_bits());
+            }
             // SAFETY: each holds a whole strip.
             Value::Library(function) => unsafe { function.strip()(a.as_ptr(), b.as_ptr(), got.as_mut_ptr(), STRIP as u64) },
         }

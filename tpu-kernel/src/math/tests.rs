@@ -1,8 +1,8 @@
 //! The number formats over plain f32 against their definition, [`Format`], and roundings by their rules.
 
-use super::{Scalar, ceil, decode, encode, floor, next_after, pack, round, round_even, stochastic_round, trunc};
+use super::{Scalar, ceil, decode, encode, floor, next_after, pack, round, round_even, stochastic_round, trunc, unary};
 use crate::formats::Format;
-use crate::ir::{BinaryOp, DType, Literal, eval};
+use crate::ir::{BinaryOp, DType, Literal, UnaryOp, eval};
 
 fn formats() -> impl Iterator<Item = (DType, Format)> {
     DType::ALL.into_iter().filter_map(|dtype| Some((dtype, Format::of(dtype)?)))
@@ -82,6 +82,63 @@ fn neighbours() {
             let got = next_after(&mut Scalar, Format::of(dtype), x.as_f32().unwrap(), y.as_f32().unwrap());
             assert!(same(want, got), "{x:?} {y:?}: {want} {got}");
         }
+    }
+}
+
+#[test]
+fn halves_away_from_zero() {
+    const MAX: f32 = f32::MAX;
+    const INF: f32 = f32::INFINITY;
+    let cases = [
+        (0.5, 1.0),
+        (-0.5, -1.0),
+        (1.5, 2.0),
+        (2.5, 3.0),
+        (0.49999997, 0.0),
+        (-0.25, -0.0),
+        (-0.0, -0.0),
+        (8_388_607.5, 8_388_608.0),
+        (8_388_609.0, 8_388_609.0),
+        (-MAX, -MAX),
+        (INF, INF),
+        (-INF, -INF),
+    ];
+    for (x, want) in cases {
+        let got = unary(UnaryOp::Round, Literal::from(x)).and_then(Literal::as_f32).unwrap();
+        assert!(same(want, got), "{x:e}: {want:e} {got:e}");
+    }
+}
+
+#[test]
+fn neighbours_at_corners() {
+    const TINY: f32 = f32::from_bits(1);
+    const MAX: f32 = f32::MAX;
+    const INF: f32 = f32::INFINITY;
+    const NAN: f32 = f32::NAN;
+    let cases = [
+        (0.0, 1.0, TINY),
+        (0.0, -1.0, -TINY),
+        (-0.0, 1.0, TINY),
+        (0.0, -0.0, -0.0),
+        (-0.0, 0.0, 0.0),
+        (1.0, 1.0, 1.0),
+        (1.0, 2.0, 1.000_000_1),
+        (1.0, 0.0, 0.999_999_94),
+        (-1.0, 0.0, -0.999_999_94),
+        (-1.0, -2.0, -1.000_000_1),
+        (TINY, 0.0, 0.0),
+        (-TINY, 0.0, -0.0),
+        (MAX, INF, INF),
+        (INF, 0.0, MAX),
+        (-INF, 0.0, -MAX),
+        (INF, INF, INF),
+        (NAN, 1.0, NAN),
+        (1.0, NAN, NAN),
+        (f32::MIN_POSITIVE, 0.0, f32::from_bits(0x7f_ffff)),
+    ];
+    for (a, b, want) in cases {
+        let got = next_after(&mut Scalar, None, a, b);
+        assert!(same(want, got), "{a:e} {b:e}: {want:e} {got:e}");
     }
 }
 

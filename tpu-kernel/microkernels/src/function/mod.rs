@@ -17,7 +17,6 @@ mod exp;
 mod integer;
 mod inverse_trig;
 mod log;
-mod nearest;
 mod parts;
 mod pow;
 mod remainder;
@@ -123,8 +122,6 @@ functions! {
     ErfInv = "erf_inv", 1, erf::ErfInv;
     /// 1 / (1 + e^−x)
     Logistic = "logistic", 1, exp::Logistic;
-    /// The nearest integer, halves away from zero.
-    Round = "round", 1, nearest::Round;
     /// a^b, with the special cases of C99.
     Pow = "pow", 2, pow::Pow;
     /// The angle of the point (b, a), from −π to π.
@@ -135,8 +132,6 @@ functions! {
     Rem = "rem", 2, remainder::Rem;
     /// [`Function::Rem`], plus b where that is not zero and its sign is not that of b.
     FloorMod = "floor_mod", 2, remainder::FloorMod;
-    /// The f32 next to a in the direction of b.
-    NextAfter = "next_after", 2, nearest::NextAfter;
     /// Signed quotient rounded to zero: x / 0 = -1, MIN / -1 = MIN.
     DivSigned = "div_signed", 2, integer::DivSigned;
     /// Signed a − b·trunc(a / b): x % 0 = x, MIN % -1 = 0.
