@@ -185,6 +185,10 @@ pub trait Unfold<A>: HasAxis<A> {
 }
 
 macro_rules! changes {
+    ($first:ident $second:ident: $($list:tt)+) => {
+        changes! { $first: $($list)+ }
+        changes! { $second: $($list)+ }
+    };
     ($tr:ident: $($axis:ty: [$($before:ident)*] [$($after:ident)*];)+) => { $(
         changes!(@one $tr $axis: [$($before)*] [$($after)*]);
     )+ };
@@ -216,24 +220,7 @@ macro_rules! changes {
 
 // What stands before and after the axis. `Lanes` and `Sublanes` are the last and the one before: of the operand, but
 // of `Expand` of the result.
-changes! { Squeeze:
-    Axis<0>: [] [A];
-    Axis<1>: [A] [];
-    Sublanes: [] [A];
-    Lanes: [A] [];
-    Axis<0>: [] [A B];
-    Axis<1>: [A] [B];
-    Axis<2>: [A B] [];
-    Sublanes: [A] [B];
-    Lanes: [A B] [];
-    Axis<0>: [] [A B C];
-    Axis<1>: [A] [B C];
-    Axis<2>: [A B] [C];
-    Axis<3>: [A B C] [];
-    Sublanes: [A B] [C];
-    Lanes: [A B C] [];
-}
-changes! { Expand:
+changes! { Squeeze Expand:
     Axis<0>: [] [A];
     Axis<1>: [A] [];
     Sublanes: [] [A];
