@@ -6,6 +6,7 @@ pub mod devices;
 pub mod executors;
 pub mod filetest;
 pub mod generate;
+pub mod golden;
 pub mod idioms;
 pub mod kernels;
 pub mod libtpu;

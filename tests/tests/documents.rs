@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use tpu_kernel::ir::table::{State, TYPES, operations, operations_markdown, types_markdown};
+use tpu_kernel::ir::table::{State, TYPES, operations, operations_markdown, row_of, types_markdown};
 use tpu_kernel::ir::{
     BinaryOp, CompareOp, DType, DotDims, Literal, OpKind, Precision, ReduceOp, ScanOp, Semantics, Shape, SizeId, Space, UnaryOp,
     parse,
@@ -114,19 +114,10 @@ fn kinds() -> Vec<OpKind> {
     kinds
 }
 
-/// The name of a kind's row: reductions have one each.
-fn name(kind: &OpKind) -> String {
-    match kind {
-        OpKind::Reduce { op, .. } => format!("reduce {op}"),
-        OpKind::Scan { op, .. } => format!("scan {op}"),
-        kind => kind.mnemonic().to_string(),
-    }
-}
-
 /// The table has a row for each operation of the code, and none that says it is there and is not.
 #[test]
 fn every_operation_has_a_row() {
-    let code: BTreeSet<String> = kinds().iter().map(name).collect();
+    let code: BTreeSet<String> = kinds().iter().map(row_of).collect();
     let rows: Vec<&str> = operations().filter(|row| row.state == State::Implemented).map(|row| row.mnemonic).collect();
     let table: BTreeSet<String> = rows.iter().map(ToString::to_string).collect();
     assert_eq!(rows.len(), table.len(), "a row is there twice");
@@ -170,7 +161,7 @@ fn elements_of_rows() {
         if takes(DType::F32).is_none() {
             continue;
         }
-        let row = operations().find(|row| row.mnemonic == name(&kind)).expect("a row");
+        let row = operations().find(|row| row.mnemonic == row_of(&kind)).expect("a row");
         let taken: Vec<DType> = DType::ALL.into_iter().filter(|&dtype| takes(dtype) == Some(true)).collect();
         assert_eq!(meant(row.elements), taken, "`{}`", row.mnemonic);
     }

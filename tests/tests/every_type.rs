@@ -8,12 +8,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use tpu_kernel::ir::table::{self, State};
 use tpu_kernel::ir::{
-    BinaryOp, BlockDim, CompareOp, DType, DotDims, Kernel, Literal, OpKind, Precision, ReduceOp, RotateStride, ScanOp, Shape,
-    SizeExpr, Type, UnaryOp, Value, infer,
+    BinaryOp, CompareOp, DType, DotDims, OpKind, Precision, ReduceOp, RotateStride, ScanOp, Shape, Type, UnaryOp, infer,
 };
-use tpu_kernel::launch::Binding;
-use tpu_tests::executors::{Array, EXECUTORS, Executor, run, same};
-use tpu_tests::kernels::Writer;
+use tpu_tests::executors::Array;
+use tpu_tests::golden::{self, Case, Want};
 
 /// Elements of an elementwise case that are tried as scalars too.
 const SCALARS: usize = 25;
@@ -34,26 +32,6 @@ const WITHOUT: [(&str, &str); 13] = [
     ("print", "text: filetests"),
     ("check", "an error: filetests"),
 ];
-
-/// What a result is compared with.
-enum Want {
-    Bits(Array),
-    /// Values, and how many ulp of f32 a result may be off.
-    Ulp(Vec<f64>, f64),
-    /// Values, and how far off each result may be.
-    Bound(Vec<f64>, Vec<f64>),
-}
-
-struct Case {
-    /// The line of the file, for messages.
-    text: String,
-    kind: OpKind,
-    /// Words of `prng_seed`.
-    seed: Vec<u32>,
-    inputs: Vec<Array>,
-    wants: Vec<Want>,
-    outputs: Vec<(DType, Vec<usize>)>,
-}
 
 struct Goldens {
     cases: Vec<Json>,
@@ -154,137 +132,12 @@ fn kind(case: &Json, to: &[usize]) -> OpKind {
     }
 }
 
-fn is_elementwise(kind: &OpKind) -> bool {
-    matches!(
-        kind,
-        OpKind::Unary(_)
-            | OpKind::Binary(_)
-            | OpKind::Compare(_)
-            | OpKind::Select
-            | OpKind::Bitcast(_)
-            | OpKind::StochasticRound(_)
-    )
-}
-
-/// A kernel of this one operation: over whole arrays, or on scalars with an output of one element.
-fn kernel(case: &Case, scalar: bool) -> (Kernel, Binding) {
-    let mut w = Writer::new("one", "every_type.rs");
-    let whole = |shape: &[usize]| -> Vec<_> { shape.iter().map(|&n| (SizeExpr::Const(n as i64), BlockDim::Blocked(n))).collect() };
-    let mut arrays: Vec<Vec<usize>> = vec![];
-    let mut ins: Vec<Value> = vec![];
-    for (at, input) in case.inputs.iter().enumerate() {
-        let name = format!("x{at}");
-        if scalar {
-            ins.push(w.scalar(&name, input.dtype));
-            arrays.push(vec![]);
-        } else {
-            ins.push(w.input(&name, input.dtype, &whole(&input.shape), &vec![None; input.shape.len()]));
-            arrays.push(input.shape.clone());
-        }
-    }
-    let shapes: Vec<Vec<usize>> = case.outputs.iter().map(|(_, shape)| if scalar { vec![1] } else { shape.clone() }).collect();
-    let outs: Vec<Value> = std::iter::zip(&case.outputs, &shapes)
-        .enumerate()
-        .map(|(at, ((dtype, _), shape))| w.output(&format!("o{at}"), *dtype, &whole(shape), &vec![None; shape.len()]))
-        .collect();
-    arrays.extend(shapes);
-    let mut operands = ins;
-    if !scalar {
-        operands = operands.into_iter().map(|x| w.load(x)).collect();
-    }
-    // The amount of a rotation is a scalar.
-    if matches!(case.kind, OpKind::Rotate { .. }) {
-        operands[1] = w.op(OpKind::Extract(vec![0]), &[operands[1]]);
-    }
-    if !case.seed.is_empty() {
-        let words: Vec<Value> = case.seed.iter().map(|&word| w.constant(word)).collect();
-        w.effect(OpKind::PrngSeed, &words);
-    }
-    let results = w.results(case.kind.clone(), &operands);
-    for (&out, mut result) in outs.iter().zip(results) {
-        if w.ty(result).is_scalar() {
-            result = w.op(OpKind::Broadcast(Shape::new(&[1])), &[result]);
-        }
-        w.store(out, result);
-    }
-    let kernel = w.finish();
-    tpu_kernel::passes::verify(&kernel).expect("a valid kernel");
-    (kernel, Binding { sizes: vec![], grid: vec![], arrays })
-}
-
-/// What is wrong with the element at `at` of a result.
-fn wrong(want: &Want, at: usize, got: Literal) -> Option<String> {
-    let value = got.as_f32().map_or(0.0, f64::from);
-    let both = |want: f64| (want.is_nan() && value.is_nan()) || want == value;
-    match want {
-        Want::Bits(array) => {
-            let want = array.elements().nth(at).expect("as many elements");
-            (!same(want, got)).then(|| format!("wanted {want:?}, got {got:?}"))
-        }
-        Want::Ulp(want, ulp) => {
-            let want = want[at];
-            let exponent = ((want.abs().to_bits() >> 52) as i32 - 1023).clamp(-126, 127);
-            let error = (value - want).abs() / 2f64.powi(exponent - 23);
-            let overflow = (want as f32).is_infinite() && value == f64::from(want as f32);
-            let sign = want != 0.0 || want.is_sign_negative() == value.is_sign_negative();
-            let fine = (both(want) && sign) || overflow || (want != 0.0 && error <= *ulp);
-            (!fine).then(|| format!("wanted {want:e}, got {got:?}: {error} ulp"))
-        }
-        Want::Bound(want, bound) => {
-            let (want, bound) = (want[at], bound[at]);
-            let near = (value - want).abs() <= bound && want.is_finite();
-            (!(both(want) || near)).then(|| format!("wanted {want:e} within {bound:e}, got {got:?}"))
-        }
-    }
-}
-
-fn check_tiles(case: &Case, executor: Executor, failures: &mut Vec<String>) {
-    let (kernel, binding) = kernel(case, false);
-    let compiled = (executor.compile)(&kernel).unwrap_or_else(|e| panic!("{}: {}: {e}", executor.name, case.text));
-    let outputs = run(&kernel, &compiled, &binding, &case.inputs, &[]).unwrap_or_else(|e| panic!("{}: {e}", case.text));
-    for (output, want) in outputs.iter().zip(&case.wants) {
-        for (at, got) in output.elements().enumerate() {
-            if let Some(what) = wrong(want, at, got) {
-                let given: Vec<String> =
-                    case.inputs.iter().filter_map(|x| x.elements().nth(at)).map(|x| format!("{x:?}")).collect();
-                failures.push(format!("{} {}: element {at}, {given:?}: {what}", executor.name, case.text));
-            }
-        }
-    }
-}
-
-fn check_scalars(case: &Case, executor: Executor, failures: &mut Vec<String>) {
-    let (kernel, binding) = kernel(case, true);
-    let compiled = (executor.compile)(&kernel).unwrap_or_else(|e| panic!("{}: {}: {e}", executor.name, case.text));
-    let columns: Vec<Vec<_>> = case.inputs.iter().map(|a| a.elements().collect()).collect();
-    let step = (columns[0].len() / SCALARS).max(1);
-    for at in (0..columns[0].len()).step_by(step) {
-        let scalars: Vec<_> = columns.iter().map(|c| c[at]).collect();
-        let outputs = run(&kernel, &compiled, &binding, &[], &scalars).unwrap_or_else(|e| panic!("{}: {e}", case.text));
-        let got = outputs[0].elements().next().expect("one element");
-        if let Some(what) = wrong(&case.wants[0], at, got) {
-            failures.push(format!("{} {}: scalars {scalars:?}: {what}", executor.name, case.text));
-        }
-    }
-}
-
 /// Runs a group of cases; there must be some.
 fn check(group: &str) {
     let goldens = Goldens::read();
-    let mut failures = vec![];
     let cases: Vec<Case> = goldens.cases.iter().filter(|case| case["op"] == group).map(|case| goldens.case(case)).collect();
     assert!(!cases.is_empty());
-    for case in &cases {
-        for &executor in EXECUTORS {
-            check_tiles(case, executor, &mut failures);
-            let narrower = matches!(case.kind, OpKind::Bitcast(to) if to.bits() != case.inputs[0].dtype.bits());
-            if is_elementwise(&case.kind) && !narrower {
-                check_scalars(case, executor, &mut failures);
-            }
-        }
-    }
-    let shown: Vec<&str> = failures.iter().take(20).map(String::as_str).collect();
-    assert!(failures.is_empty(), "{} wrong elements:\n{}", failures.len(), shown.join("\n"));
+    golden::check(&cases, SCALARS);
 }
 
 macro_rules! groups {
@@ -301,21 +154,12 @@ groups! {
     reduce scan dot prng_bits
 }
 
-/// The row of the table that an operation belongs to.
-fn row(kind: &OpKind) -> String {
-    match kind {
-        OpKind::Reduce { op, .. } => format!("reduce {op}"),
-        OpKind::Scan { op, .. } => format!("scan {op}"),
-        kind => kind.mnemonic().to_string(),
-    }
-}
-
 #[test]
 fn every_row_of_the_table_has_a_golden_on_every_type() {
     let goldens = Goldens::read();
     let cases: Vec<Case> = goldens.cases.iter().map(|case| goldens.case(case)).collect();
     let seen: BTreeSet<(String, Option<DType>)> =
-        cases.iter().map(|case| (row(&case.kind), case.inputs.last().map(|x| x.dtype))).collect();
+        cases.iter().map(|case| (table::row_of(&case.kind), case.inputs.last().map(|x| x.dtype))).collect();
     for mnemonic in table::operations().filter(|row| row.state == State::Implemented).map(|row| row.mnemonic) {
         let found = seen.iter().any(|(name, _)| name == mnemonic);
         let without = WITHOUT.iter().any(|(name, _)| *name == mnemonic);
@@ -328,8 +172,8 @@ fn every_row_of_the_table_has_a_golden_on_every_type() {
         for dtype in DType::ALL {
             let types: Vec<Type> = case.inputs.iter().map(|x| Type::Tile(dtype, Shape::new(&x.shape))).collect();
             let takes = alike && !types.is_empty() && infer(&case.kind, &types).is_ok();
-            if takes && !seen.contains(&(row(&case.kind), Some(dtype))) {
-                missing.push(format!("{} on {dtype}", row(&case.kind)));
+            if takes && !seen.contains(&(table::row_of(&case.kind), Some(dtype))) {
+                missing.push(format!("{} on {dtype}", table::row_of(&case.kind)));
             }
         }
     }

@@ -8,6 +8,7 @@ use half::bf16;
 use tpu_device::{Device, Executor, Tensor};
 use tpu_kernel::prelude::*;
 use tpu_tests::devices::{Counted, devices, expect, made};
+use tpu_tests::transformed::matmul as plain;
 
 const SIZES: [usize; 9] = [1, 7, 8, 9, 127, 128, 129, 175, 1000];
 
@@ -66,23 +67,6 @@ fn copies_are_exact() {
                 all::<bool>(&device, m, n, &[(32, 128), (1, 200)]);
             }
         }
-    }
-}
-
-/// x · w
-#[tpu_kernel(grid(i: m / BM, j: n / BN, kk: k / BK), semantics(parallel, parallel, arbitrary))]
-fn plain<T: Float, BM: Dim, BN: Dim, BK: Dim>(
-    #[block([m, k] at (i, kk))] x: In<T, (BM, BK)>,
-    #[block([k, n] at (kk, j))] w: In<T, (BK, BN)>,
-    #[block([m, n] at (i, j))] o: Out<f32, (BM, BN)>,
-    #[scratch] mut acc: Vmem<f32, (BM, BN)>,
-) {
-    if kk == 0 {
-        acc.fill(0.0);
-    }
-    acc += dot(x.load_or(0.0), w.load_or(0.0));
-    if kk == last(kk) {
-        o.store(acc.load());
     }
 }
 

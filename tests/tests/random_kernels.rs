@@ -109,20 +109,11 @@ fn visit(region: &Region, seen: &mut dyn FnMut(&OpKind)) {
     }
 }
 
-/// The name of the operation's row in the table.
-fn row_of(kind: &OpKind) -> String {
-    match kind {
-        OpKind::Reduce { op, .. } => format!("reduce {op}"),
-        OpKind::Scan { op, .. } => format!("scan {op}"),
-        other => other.mnemonic().to_string(),
-    }
-}
-
 #[test]
 fn the_generator_reaches_every_operation() {
     let mut seen = std::collections::BTreeMap::<String, usize>::new();
     for seed in 0..1000 {
-        visit(&generate(seed).kernel.body, &mut |kind| *seen.entry(row_of(kind)).or_default() += 1);
+        visit(&generate(seed).kernel.body, &mut |kind| *seen.entry(table::row_of(kind)).or_default() += 1);
     }
     for row in table::operations().filter(|row| row.state == State::Implemented) {
         let count = seen.get(row.mnemonic).copied().unwrap_or(0);

@@ -12,6 +12,8 @@ mod types;
 
 pub use types::{Entry, TYPES};
 
+use super::OpKind;
+
 /// Whether a row is in the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -47,6 +49,15 @@ pub struct Row {
 /// Every operation, group by group, implemented ones first.
 pub fn operations() -> impl Iterator<Item = Row> {
     implemented::ROWS.iter().chain(planned::ROWS).copied()
+}
+
+/// The mnemonic of the row that an operation belongs to: each reduction and each scan has one of its own.
+pub fn row_of(kind: &OpKind) -> String {
+    match kind {
+        OpKind::Reduce { op, .. } => format!("reduce {op}"),
+        OpKind::Scan { op, .. } => format!("scan {op}"),
+        kind => kind.mnemonic().to_string(),
+    }
 }
 
 /// The table of operations as Markdown: a heading and a table a group.
