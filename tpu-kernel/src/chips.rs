@@ -31,6 +31,10 @@ pub struct Chip {
     pub hbm_bytes: u64,
     /// Whether lanes can be gathered across sublanes, which turns a column into a row.
     pub sublane_gather: bool,
+    /// Whether a tile of bf16 has an approximate reciprocal.
+    pub bf16_reciprocal: bool,
+    /// Whether tiles of 8 and 4 bits are shifted.
+    pub byte_shifts: bool,
     /// The floats that the matrix units take, beside each other and beside integers of at most 8 bits.
     pub product_floats: &'static [DType],
     /// Whether the matrix units multiply integers of at most 8 bits with each other.
@@ -43,8 +47,8 @@ pub const SUBLANES: usize = 8;
 pub const LANES: usize = 128;
 
 impl Chip {
-    // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, product_floats,
-    // int8_products: "libtpu", by bisection and trial. smem: "jax".
+    // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, bf16_reciprocal, byte_shifts,
+    // product_floats, int8_products: "libtpu", by bisection and trial. smem: "jax".
 
     /// TPU v4.
     pub const V4: Chip = Chip {
@@ -57,6 +61,8 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
         sublane_gather: false,
+        bf16_reciprocal: false,
+        byte_shifts: false,
         product_floats: &[DType::F32, DType::Bf16],
         int8_products: false,
     };
@@ -71,6 +77,8 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 16 * GIB,
         sublane_gather: true,
+        bf16_reciprocal: false,
+        byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
@@ -86,6 +94,8 @@ impl Chip {
         // "cloud" says 95 GiB, "jax" 103e9 bytes (96 GiB): the smaller is what a program can have.
         hbm_bytes: 95 * GIB,
         sublane_gather: true,
+        bf16_reciprocal: false,
+        byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
@@ -100,6 +110,8 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
         sublane_gather: true,
+        bf16_reciprocal: true,
+        byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
@@ -114,6 +126,8 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 192 * GIB,
         sublane_gather: true,
+        bf16_reciprocal: true,
+        byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F4E2M1Fn],
         int8_products: true,
     };
