@@ -19,6 +19,7 @@ pub mod launch;
 pub mod math;
 pub mod mosaic;
 pub mod passes;
+pub mod predict;
 pub mod transform;
 
 pub use error::{BuildFault, Error};
