@@ -26,22 +26,22 @@ pub fn ask(meaning: &Meaning, chip: &Chip, doubt: bool) -> Answer {
         Ok(binding) => binding,
         Err(error) => return Answer::Refused(error.code()),
     };
-    let Some(name) = meaning.spelled else {
+    let Some(parts) = &meaning.spelled else {
         let printed = mosaic::print(&meaning.kernel, &binding, chip);
         return printed.map_or_else(|illegal| Answer::Refused(illegal.code()), |_| Answer::Native);
     };
     match legalise(&meaning.kernel, chip) {
         Err(illegal) => Answer::Refused(illegal.code()),
         Ok(legal) if !keeps(&meaning.kernel, &legal) => Answer::Lowered,
-        Ok(_) if doubt => printed(meaning, &binding, chip, name),
+        Ok(_) if doubt => printed(meaning, &binding, chip, parts),
         Ok(_) => Answer::Native,
     }
 }
 
-fn printed(meaning: &Meaning, binding: &Binding, chip: &Chip, name: &str) -> Answer {
+fn printed(meaning: &Meaning, binding: &Binding, chip: &Chip, parts: &[String]) -> Answer {
     match mosaic::print(&meaning.kernel, binding, chip) {
         Err(illegal) => Answer::Refused(illegal.code()),
-        Ok(text) if text.contains(name) => Answer::Native,
+        Ok(text) if text.lines().any(|line| parts.iter().all(|part| line.contains(part))) => Answer::Native,
         Ok(_) => Answer::SpelledOtherwise,
     }
 }

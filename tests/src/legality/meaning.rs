@@ -15,8 +15,9 @@ pub struct Meaning {
     pub kernel: Kernel,
     /// Its inputs.
     pub inputs: Vec<(DType, Vec<usize>)>,
-    /// The name of the operation that the printed text must hold to be the recorded one; none: the launch is what is asked about.
-    pub spelled: Option<&'static str>,
+    /// What a line of the printed text must hold to be the recorded operation: its name and the types that are written with it.
+    /// None: the launch is what is asked about.
+    pub spelled: Option<Vec<String>>,
     /// What the launch allows.
     pub config: Config,
 }
@@ -107,15 +108,34 @@ impl Draft {
         self.w.output("o", dtype, &whole(shape), &vec![None; shape.len()])
     }
 
-    /// The kernel that prints an operation of that name.
-    pub(super) fn spelled(self, name: &'static str) -> Meaning {
-        Meaning { kernel: self.w.finish(), inputs: self.inputs, spelled: Some(name), config: lenient() }
+    /// The kernel that prints an operation of that name with these types.
+    pub(super) fn spelled(self, name: &str, types: &[Type]) -> Meaning {
+        let parts = [name.to_string()].into_iter().chain(types.iter().filter_map(vector)).collect();
+        Meaning { kernel: self.w.finish(), inputs: self.inputs, spelled: Some(parts), config: lenient() }
     }
 }
 
 /// Only what a kernel is, not how it is launched.
 pub(super) fn lenient() -> Config {
     Config { allow: vec![Allow::BlockShape, Allow::DotTypes, Allow::Unwritten], ..Config::default() }
+}
+
+/// A tile's type as MLIR writes it; what is written of scalars is their name.
+fn vector(ty: &Type) -> Option<String> {
+    let Type::Tile(dtype, shape) = ty else { return None };
+    let element = match dtype {
+        DType::F8E4M3Fn => "f8E4M3FN",
+        DType::F8E5M2 => "f8E5M2",
+        DType::F8E4M3B11Fnuz => "f8E4M3B11FNUZ",
+        DType::F4E2M1Fn => "f4E2M1FN",
+        DType::U32 => "i32",
+        DType::U16 => "i16",
+        DType::U8 => "i8",
+        DType::U4 => "i4",
+        DType::Bool => "i1",
+        other => other.name(),
+    };
+    Some(format!("vector<{shape}x{element}>"))
 }
 
 fn whole(shape: &[usize]) -> Vec<(SizeExpr, tpu_kernel::ir::BlockDim)> {
@@ -163,11 +183,22 @@ pub(super) fn computing(
         result = w.op(OpKind::Broadcast(shape), &[result]);
     }
     w.store(o, result);
-    draft.spelled(name)
+    draft.spelled(name, &[out])
 }
 
 /// A kernel of one operation, where its operands fit it.
 pub(super) fn operation(name: &'static str, kind: OpKind, operands: &[Type]) -> Option<Meaning> {
     let out = *tpu_kernel::ir::infer(&kind, operands).ok()?.first()?;
-    Some(computing(name, operands, out, |w, values| w.results(kind, values)[0]))
+    // A comparison is written with the type of its operands, a reduction and a product with a result of another shape.
+    let written = match kind {
+        OpKind::Compare(_) | OpKind::Unary(_) | OpKind::Reduce { .. } | OpKind::Extract(_) | OpKind::Dot { .. } => operands.to_vec(),
+        OpKind::Select => operands[..2].to_vec(),
+        _ => [operands, &[out]].concat(),
+    };
+    let in_order = matches!(kind, OpKind::Dot { .. } | OpKind::Select);
+    let meaning = computing(name, operands, out, |w, values| w.results(kind, values)[0]);
+    let written: Vec<String> = written.iter().filter_map(vector).collect();
+    // Of these the order tells.
+    let written = if in_order { vec![written.join(", ")] } else { written };
+    Some(Meaning { spelled: Some([vec![name.to_string()], written].concat()), ..meaning })
 }

@@ -56,7 +56,7 @@ fn part(dtype: DType, array: &[usize], part: &[usize], starts: &[Start], store: 
         let tile = w.load_at(x, part, &starts);
         w.store(o, tile);
     }
-    Some(draft.spelled(if store { "vector.store" } else { "vector.load" }))
+    Some(draft.spelled(if store { "vector.store" } else { "vector.load" }, &[Type::Tile(dtype, Shape::new(part))]))
 }
 
 fn memory(row: &Row, shape: &[usize]) -> Option<Vec<Meaning>> {
@@ -101,7 +101,8 @@ fn memory(row: &Row, shape: &[usize]) -> Option<Vec<Meaning>> {
             };
             each(row.ty, |d| operation("vector.extract", OpKind::Extract(at.clone()), &[Type::Tile(d, Shape::new(shape))]))
         }
-        "smem_broadcast" => {
+        // A mask's scalar comes as a word.
+        "smem_broadcast" if row.ty != "i1" => {
             each(row.ty, |d| operation("vector.broadcast", OpKind::Broadcast(Shape::new(shape)), &[Type::Scalar(d)]))
         }
         _ => None,
@@ -154,10 +155,6 @@ fn proof(dtype: DType, start: &str) -> Option<Meaning> {
             let row = times(w, j);
             w.binary(BinaryOp::Add, row, many)
         }
-        "j shl 5" => {
-            let five = w.constant(5);
-            w.binary(BinaryOp::Shl, j, five)
-        }
         "loop step 32" => j,
         "(j rem 2)*32" => {
             let two = w.constant(2);
@@ -173,15 +170,12 @@ fn proof(dtype: DType, start: &str) -> Option<Meaning> {
             let row = times(w, j);
             w.binary(BinaryOp::Min, row, many)
         }
-        "andi -32" => {
-            let mask = w.constant(-32);
-            w.binary(BinaryOp::And, j, mask)
-        }
         "subi" => {
             let row = times(w, j);
             let last = w.constant(96);
             w.binary(BinaryOp::Sub, last, row)
         }
+        // Of what libtpu does not see by itself (shifts, masks) it is told.
         _ => return None,
     };
     let tile = w.load_at(x, &[32, 256], &[row, zero]);
@@ -189,7 +183,7 @@ fn proof(dtype: DType, start: &str) -> Option<Meaning> {
     let step = if by_32 { many } else { one };
     let last = w.control(OpKind::For, &[zero, trips, step, first], vec![body], &[ty])[0];
     w.store(o, last);
-    Some(draft.spelled("vector.load"))
+    Some(draft.spelled("vector.load", &[ty]))
 }
 
 fn control(row: &Row, shape: &[usize]) -> Option<Vec<Meaning>> {
