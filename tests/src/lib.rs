@@ -9,6 +9,7 @@ pub mod generate;
 pub mod golden;
 pub mod idioms;
 pub mod kernels;
+pub mod legalised;
 pub mod legality;
 pub mod libtpu;
 pub mod matrix;

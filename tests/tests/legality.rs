@@ -71,10 +71,7 @@ fn table(counts: &BTreeMap<&str, Count>) -> String {
     let mut lines = vec!["group | verdicts | compared | native | lowered | refused by us | refused by both".to_string()];
     let mut sum = Count::default();
     for (group, c) in counts {
-        lines.push(format!(
-            "{group} | {} | {} | {} | {} | {} | {}",
-            c.all, c.compared, c.native, c.lowered, c.refused, c.avoided
-        ));
+        lines.push(format!("{group} | {} | {} | {} | {} | {} | {}", c.all, c.compared, c.native, c.lowered, c.refused, c.avoided));
         sum.all += c.all;
         sum.compared += c.compared;
     }

@@ -191,7 +191,9 @@ pub(super) fn operation(name: &'static str, kind: OpKind, operands: &[Type]) -> 
     let out = *tpu_kernel::ir::infer(&kind, operands).ok()?.first()?;
     // A comparison is written with the type of its operands, a reduction and a product with a result of another shape.
     let written = match kind {
-        OpKind::Compare(_) | OpKind::Unary(_) | OpKind::Reduce { .. } | OpKind::Extract(_) | OpKind::Dot { .. } => operands.to_vec(),
+        OpKind::Compare(_) | OpKind::Unary(_) | OpKind::Reduce { .. } | OpKind::Extract(_) | OpKind::Dot { .. } => {
+            operands.to_vec()
+        }
         OpKind::Select => operands[..2].to_vec(),
         _ => [operands, &[out]].concat(),
     };

@@ -2,9 +2,7 @@
 
 use super::Row;
 use super::meaning::{Meaning, Sign, computing, dims, dtypes, list, operation};
-use tpu_kernel::ir::{
-    DType, DotDims, Literal, OpKind, Precision, ReduceOp, RotateStride, ScanOp, Shape, Type, dot_accumulator,
-};
+use tpu_kernel::ir::{DType, DotDims, Literal, OpKind, Precision, ReduceOp, RotateStride, ScanOp, Shape, Type, dot_accumulator};
 
 pub(super) fn meanings(row: &Row) -> Vec<Meaning> {
     if row.group == "matmul" {
@@ -58,9 +56,7 @@ fn reduction(row: &Row, shape: Shape) -> Option<Vec<Meaning>> {
         let (kind, axis) = row.extra.split_once(" axis ")?;
         let op = if kind == "arg_max" { ReduceOp::ArgMax } else { ReduceOp::ArgMin };
         let axis = axis.parse().ok()?;
-        return each(row.ty, Sign::Either, |d| {
-            operation("tpu.reduce_index", OpKind::Reduce { op, axis }, &[Type::Tile(d, shape)])
-        });
+        return each(row.ty, Sign::Either, |d| operation("tpu.reduce_index", OpKind::Reduce { op, axis }, &[Type::Tile(d, shape)]));
     }
     let (kind, axes) = row.extra.split_once(" dims ")?;
     let &[axis] = list(axes)?.as_slice() else { return None };
