@@ -9,6 +9,8 @@ pub mod generate;
 pub mod golden;
 pub mod idioms;
 pub mod kernels;
+pub mod legalised;
+pub mod legality;
 pub mod libtpu;
 pub mod matrix;
 pub mod one_op;
