@@ -20,3 +20,4 @@ pub use binding::Binding;
 pub use cost::{Cost, cost};
 pub use error::LaunchError;
 pub use target::{Allow, Arg, Argument, Config, Launchable, Target};
+pub use vmem::{VmemRow, vmem};
