@@ -193,6 +193,11 @@ fn reports(error: &Error) -> Vec<Report> {
                 help: transform.help(),
             }]
         }
+        Error::Illegal(illegal) => {
+            let loc = known(&illegal.loc);
+            let help = Some(help::illegal(&illegal.rule).to_string());
+            vec![Report { code: Some(error.code()), title: illegal.to_string(), loc, what: None, note: None, help }]
+        }
         Error::Compile { .. } => {
             vec![Report { code: Some(error.code()), title: error.to_string(), loc: None, what: None, note: None, help: None }]
         }

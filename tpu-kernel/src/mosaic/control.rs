@@ -7,8 +7,8 @@
 //! counts from zero instead.
 
 use super::function::{Function, spelled};
-use super::{Unsupported, refuse};
 use crate::ir::{DType, Literal, Op, OpKind, Region, Shape, Type, Value};
+use crate::legalise::{Illegal, Rule};
 
 /// The type under which a value crosses the border of a region.
 fn carried(ty: Type) -> Type {
@@ -73,7 +73,7 @@ impl Function<'_> {
         }
     }
 
-    fn body(&mut self, region: &Region, args: &[(Value, String)], yields: &[Value]) -> Result<(), Unsupported> {
+    fn body(&mut self, region: &Region, args: &[(Value, String)], yields: &[Value]) -> Result<(), Illegal> {
         self.nested(|f| {
             for (value, name) in args {
                 f.inward(*value, name.clone());
@@ -84,8 +84,8 @@ impl Function<'_> {
         })
     }
 
-    pub(super) fn branch(&mut self, op: &Op) -> Result<(), Unsupported> {
-        let [yes, no] = op.regions.as_slice() else { return Err(refuse(op, "it must have two regions")) };
+    pub(super) fn branch(&mut self, op: &Op) -> Result<(), Illegal> {
+        let [yes, no] = op.regions.as_slice() else { return Err(self.refuse(op, Rule::Unverified("it must have two regions"))) };
         let condition = self.name(op.operands[0]);
         // What both sides have from outside is selected; what one computes is handed out of the branch.
         let outside = |at: usize| !defines(yes, yes.yields[at]) && !defines(no, no.yields[at]);
@@ -122,11 +122,13 @@ impl Function<'_> {
         }
     }
 
-    pub(super) fn count(&mut self, op: &Op) -> Result<(), Unsupported> {
+    pub(super) fn count(&mut self, op: &Op) -> Result<(), Illegal> {
         let ([body], [low, high, step, inits @ ..]) = (op.regions.as_slice(), op.operands.as_slice()) else {
-            return Err(refuse(op, "it must have bounds, a step and one region"));
+            return Err(self.refuse(op, Rule::Unverified("it must have bounds, a step and one region")));
         };
-        let Some((&index, args)) = body.args.split_first() else { return Err(refuse(op, "its region must take the index")) };
+        let Some((&index, args)) = body.args.split_first() else {
+            return Err(self.refuse(op, Rule::Unverified("its region must take the index")));
+        };
         if op.results.is_empty() && !has_effect(body) {
             // libtpu fails on a loop that does nothing.
             return Ok(());
@@ -180,9 +182,11 @@ impl Function<'_> {
         }
     }
 
-    pub(super) fn repeat(&mut self, op: &Op) -> Result<(), Unsupported> {
-        let [test, body] = op.regions.as_slice() else { return Err(refuse(op, "it must have two regions")) };
-        let &[condition] = test.yields.as_slice() else { return Err(refuse(op, "its test must yield one bool")) };
+    pub(super) fn repeat(&mut self, op: &Op) -> Result<(), Illegal> {
+        let [test, body] = op.regions.as_slice() else { return Err(self.refuse(op, Rule::Unverified("it must have two regions"))) };
+        let &[condition] = test.yields.as_slice() else {
+            return Err(self.refuse(op, Rule::Unverified("its test must yield one bool")));
+        };
         let place = self.place();
         let inits = self.outwards(&op.operands);
         let names = self.names(op.results.len());

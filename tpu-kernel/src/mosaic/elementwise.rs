@@ -57,7 +57,7 @@ impl Function<'_> {
             UnaryOp::Sqrt => through_f32(self, "math.sqrt"),
             UnaryOp::Rsqrt => through_f32(self, "math.rsqrt"),
             UnaryOp::Tanh => through_f32(self, "math.tanh"),
-            other => unreachable!("`{other}` is refused by `spoken`"),
+            other => unreachable!("`{other}` is not native"),
         }
     }
 
@@ -76,7 +76,7 @@ impl Function<'_> {
                 BinaryOp::And => "andi",
                 BinaryOp::Or => "ori",
                 BinaryOp::Xor => "xori",
-                other => unreachable!("`{other}` is refused by `spoken`, or divides"),
+                other => unreachable!("`{other}` is not native, or divides"),
             };
             let (left, right) = if op == BinaryOp::Add { self.product_last(left, right, result) } else { (left, right) };
             let (a, b) = (self.name(left), self.name(right));
@@ -92,7 +92,7 @@ impl Function<'_> {
             BinaryOp::Rem => "remf",
             BinaryOp::Max => "maximumf",
             BinaryOp::Min => "minimumf",
-            other => unreachable!("`{other}` is refused by `spoken`, or takes no floats"),
+            other => unreachable!("`{other}` is not native, or takes no floats"),
         };
         if ty.is_tile() && !matches!(op, BinaryOp::Div | BinaryOp::Rem) {
             return self.emit(format!("arith.{mnemonic} {a}, {b} : {}", spelled(ty)));

@@ -3,10 +3,11 @@
 //! Rules: every constant is defined once at the top, so that it is visible in every region; other
 //! values are numbered in order. Each line carries the user's place, which libtpu repeats in its errors.
 
-use super::{Unsupported, divisible, refuse, spoken};
+use super::divisible;
 use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Literal, Loc, Op, OpKind, Region, Type, Value};
 use crate::launch::Binding;
+use crate::legalise::{Illegal, Rule};
 use std::collections::HashMap;
 use std::fmt::Display;
 
@@ -53,6 +54,11 @@ impl<'a> Function<'a> {
             next: 0,
             loc: String::new(),
         }
+    }
+
+    /// A refusal of an operation.
+    pub(super) fn refuse(&self, op: &Op, rule: Rule) -> Illegal {
+        Illegal { chip: self.chip.name, at: op.kind.mnemonic().to_string(), rule, loc: op.loc.clone() }
     }
 
     /// The lines so far, constants first.
@@ -120,7 +126,7 @@ impl<'a> Function<'a> {
     }
 
     /// Lines of a nested region.
-    pub(super) fn nested<T>(&mut self, write: impl FnOnce(&mut Self) -> Result<T, Unsupported>) -> Result<T, Unsupported> {
+    pub(super) fn nested<T>(&mut self, write: impl FnOnce(&mut Self) -> Result<T, Illegal>) -> Result<T, Illegal> {
         self.indent += 1;
         let result = write(self);
         self.indent -= 1;
@@ -153,7 +159,7 @@ impl<'a> Function<'a> {
     }
 
     /// Writes the operations of a region.
-    pub(super) fn ops(&mut self, region: &Region) -> Result<(), Unsupported> {
+    pub(super) fn ops(&mut self, region: &Region) -> Result<(), Illegal> {
         for op in &region.ops {
             self.at(&op.loc);
             self.op(op)?;
@@ -167,8 +173,7 @@ impl<'a> Function<'a> {
         self.loc = if loc.is_known() { format!(" loc(\"{file}\":{}:{})", loc.line, loc.column) } else { String::new() };
     }
 
-    fn op(&mut self, op: &Op) -> Result<(), Unsupported> {
-        spoken::check(self.kernel, op)?;
+    fn op(&mut self, op: &Op) -> Result<(), Illegal> {
         match &op.kind {
             OpKind::If => return self.branch(op),
             OpKind::For => return self.count(op),
@@ -177,7 +182,7 @@ impl<'a> Function<'a> {
             _ => {}
         }
         let &[result] = op.results.as_slice() else {
-            return Err(refuse(op, "it must have one result"));
+            return Err(self.refuse(op, Rule::Unverified("it must have one result")));
         };
         let name = match &op.kind {
             OpKind::Const(literal) => {
@@ -209,7 +214,9 @@ impl<'a> Function<'a> {
                 self.dot(op, dims.contract.0 == 0, dims.contract.1 == 1, *precision)?
             }
             OpKind::Load(shape) => self.load(op, *shape)?,
-            OpKind::ProgramId(axis) => self.grid.get(*axis).cloned().ok_or_else(|| refuse(op, "the grid has no such dimension"))?,
+            OpKind::ProgramId(axis) => {
+                self.grid.get(*axis).cloned().ok_or_else(|| self.refuse(op, Rule::Binding("the grid has no such dimension")))?
+            }
             OpKind::NumPrograms(axis) => {
                 let extent = self.binding.grid.get(*axis).copied().unwrap_or(1);
                 self.literals.insert(result, Literal::from(extent));
@@ -217,12 +224,12 @@ impl<'a> Function<'a> {
             }
             OpKind::Size(size) => {
                 let size = self.binding.sizes.get(size.0 as usize).copied();
-                let size = size.ok_or_else(|| refuse(op, "the size has no value in this launch"))?;
+                let size = size.ok_or_else(|| self.refuse(op, Rule::Binding("the size has no value in this launch")))?;
                 self.literals.insert(result, Literal::from(size));
                 return Ok(());
             }
             OpKind::If | OpKind::For | OpKind::While | OpKind::Store => return Ok(()),
-            other => unreachable!("`{}` is refused by `spoken`", other.mnemonic()),
+            other => unreachable!("`{}` is not native", other.mnemonic()),
         };
         if self.ty(result) == Type::Scalar(DType::I32) {
             let operands: Vec<u32> = op.operands.iter().map(|&v| self.zeros(v)).collect();

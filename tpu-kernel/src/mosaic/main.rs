@@ -4,21 +4,23 @@
 //! scratch. A kernel without a grid is one step. A squeezed dimension is 1 in the window. Where one
 //! dimension of a window counts in elements, all do.
 
+use super::control;
 use super::function::{Function, element};
 use super::memory::{held, memref};
-use super::{Unsupported, control, spoken};
 use crate::chips::{Chip, LANES, SUBLANES};
 use crate::ir::{BlockDim, DType, Kernel, Param, ParamKind, Type, Value, Window};
 use crate::launch::Binding;
+use crate::legalise::{Illegal, Rule, legalise};
 use std::collections::HashSet;
 
 /// The Mosaic text of a verified kernel for one binding.
-pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Unsupported> {
+pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Illegal> {
+    let kernel = &legalise(kernel, chip)?;
     if binding.grid.contains(&0) {
-        return Err(whole(kernel, "the grid has no step"));
+        return Err(whole(kernel, chip, "the grid has no step"));
     }
     if binding.grid.len() != kernel.grid.len() || binding.arrays.len() != kernel.params.len() {
-        return Err(whole(kernel, "the binding is of another kernel"));
+        return Err(whole(kernel, chip, "the numbers of grid dimensions or operands differ"));
     }
     let mut names = Names::default();
     let grid: Vec<String> = if kernel.grid.is_empty() {
@@ -26,7 +28,7 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
     } else {
         kernel.grid.iter().map(|dim| names.value(&dim.name)).collect()
     };
-    let operands = operands(kernel, &mut names)?;
+    let operands = operands(kernel, chip, &mut names)?;
 
     let mut main = Function::new(kernel, binding, chip, grid.clone());
     let mut args: Vec<String> = grid.iter().map(|name| format!("{name}: i32")).collect();
@@ -57,8 +59,8 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
     Ok(text)
 }
 
-fn whole(kernel: &Kernel, reason: &str) -> Unsupported {
-    Unsupported { op: kernel.name.clone(), loc: kernel.loc.clone(), reason: reason.to_string() }
+fn whole(kernel: &Kernel, chip: &Chip, reason: &'static str) -> Illegal {
+    Illegal { chip: chip.name, at: kernel.name.clone(), rule: Rule::Binding(reason), loc: kernel.loc.clone() }
 }
 
 /// An operand with what stands for it in the text.
@@ -73,7 +75,7 @@ struct Operand<'a> {
 }
 
 /// The operands in the order of the arguments.
-fn operands<'a>(kernel: &'a Kernel, names: &mut Names) -> Result<Vec<Operand<'a>>, Unsupported> {
+fn operands<'a>(kernel: &'a Kernel, chip: &Chip, names: &mut Names) -> Result<Vec<Operand<'a>>, Illegal> {
     let order = |param: &Param| match param.kind {
         ParamKind::Scalar => 0,
         ParamKind::In(_) => 1,
@@ -82,14 +84,10 @@ fn operands<'a>(kernel: &'a Kernel, names: &mut Names) -> Result<Vec<Operand<'a>
     };
     let mut operands = vec![];
     for (param, &value) in kernel.params.iter().zip(&kernel.body.args) {
-        if let Err(dtype) = spoken::element(param.ty) {
-            let reason = format!("{dtype} has no spelling in Mosaic text yet");
-            return Err(Unsupported { op: param.name.clone(), loc: param.loc.clone(), reason });
-        }
         let memory = match param.ty {
             Type::Ref(_, _, shape) if shape.rank() == 0 => {
-                let reason = "a block with every dimension squeezed is a scalar; keep one dimension".to_string();
-                return Err(Unsupported { op: param.name.clone(), loc: param.loc.clone(), reason });
+                let rule = Rule::Window("a block with every dimension squeezed is a scalar; keep one dimension".to_string());
+                return Err(Illegal { chip: chip.name, at: param.name.clone(), rule, loc: param.loc.clone() });
             }
             Type::Scalar(dtype) => format!("memref<1x{}, #tpu.memory_space<smem>>", scalar_element(dtype)),
             ty => memref(ty.dtype(), &held(param)),
@@ -153,8 +151,9 @@ fn by_elements(window: &Window) -> bool {
 }
 
 /// The first element along each dimension, as libtpu takes it.
-fn starts(function: &mut Function<'_>, param: &Param, window: &Window) -> Result<Vec<String>, Unsupported> {
-    let refuse = |reason: String| Unsupported { op: param.name.clone(), loc: param.loc.clone(), reason };
+fn starts(function: &mut Function<'_>, param: &Param, window: &Window) -> Result<Vec<String>, Illegal> {
+    let chip = function.chip.name;
+    let refuse = |reason: String| Illegal { chip, at: param.name.clone(), rule: Rule::Window(reason), loc: param.loc.clone() };
     let mut names = vec![];
     for (axis, (&block, &index)) in window.block.iter().zip(&window.map.yields).enumerate() {
         let name = function.name(index);
@@ -188,7 +187,7 @@ fn index_map(
     operands: &[Operand<'_>],
     operand: &Operand<'_>,
     window: &Window,
-) -> Result<String, Unsupported> {
+) -> Result<String, Illegal> {
     let mut function = Function::new(kernel, binding, chip, grid.to_vec());
     for (&arg, name) in window.map.args.iter().zip(grid) {
         function.define(arg, name.clone());

@@ -6,9 +6,9 @@
 //! access and taken from what it gives.
 
 use super::function::{Function, spelled, stored};
-use super::{Unsupported, refuse};
 use crate::chips::{LANES, SUBLANES};
 use crate::ir::{BlockDim, DType, Literal, Op, Param, Shape, Type, Value};
+use crate::legalise::{Illegal, Rule};
 
 /// The block as memory holds it: squeezed dimensions are 1, or absent.
 pub(super) fn held(param: &Param) -> Vec<(usize, bool)> {
@@ -43,7 +43,7 @@ struct Access {
 }
 
 impl Function<'_> {
-    fn access(&mut self, op: &Op, part: Shape, starts: &[Value]) -> Result<Access, Unsupported> {
+    fn access(&mut self, op: &Op, part: Shape, starts: &[Value]) -> Result<Access, Illegal> {
         let memory = op.operands[0];
         let dtype = self.ty(memory).dtype();
         let held = self.kernel.param_of(memory).map_or_else(Vec::new, |(_, param)| held(param));
@@ -62,18 +62,14 @@ impl Function<'_> {
     }
 
     /// A start as an index value.
-    fn start(&mut self, op: &Op, start: Value, wanted: usize, (axis, sizes): (usize, &[usize])) -> Result<String, Unsupported> {
+    fn start(&mut self, op: &Op, start: Value, wanted: usize, (axis, sizes): (usize, &[usize])) -> Result<String, Illegal> {
         if let Some(n) = self.literals.get(&start).and_then(|l| l.as_i32()) {
             return Ok(self.constant(format!("{n} : index")));
         }
         let known = 1usize << self.zeros(start).min(30);
         if known < wanted {
-            let shape = shape_text(sizes.iter().copied());
-            let reason = format!(
-                "a dynamic start along axis {axis} of [{}] must be a multiple of {wanted} that can be seen, as in `i * {wanted}`",
-                shape.trim_end_matches('x')
-            );
-            return Err(refuse(op, reason));
+            let memory = shape_text(sizes.iter().copied()).trim_end_matches('x').to_string();
+            return Err(self.refuse(op, Rule::Start { axis, memory, multiple: wanted }));
         }
         let mut name = self.name(start);
         if known > 1 {
@@ -82,7 +78,7 @@ impl Function<'_> {
         Ok(self.emit(format!("arith.index_cast {name} : i32 to index")))
     }
 
-    pub(super) fn load(&mut self, op: &Op, shape: Shape) -> Result<String, Unsupported> {
+    pub(super) fn load(&mut self, op: &Op, shape: Shape) -> Result<String, Illegal> {
         let dtype = self.ty(op.operands[0]).dtype();
         let Access { place, memref, part } = self.access(op, shape, &op.operands[1..])?;
         let vector = |element: &str| format!("vector<{}{element}>", shape_text(part.iter().copied()));
@@ -112,7 +108,7 @@ impl Function<'_> {
         }
     }
 
-    pub(super) fn store(&mut self, op: &Op) -> Result<(), Unsupported> {
+    pub(super) fn store(&mut self, op: &Op) -> Result<(), Illegal> {
         let tile = self.ty(op.operands[1]);
         let Access { place, memref, part } = self.access(op, tile.shape(), &op.operands[2..])?;
         let vector = |element: &str| format!("vector<{}{element}>", shape_text(part.iter().copied()));

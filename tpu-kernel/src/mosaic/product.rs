@@ -5,8 +5,8 @@
 //! of bytes that reach the low 32 bits are added at their places, which is exact where i32 wraps.
 
 use super::function::{Function, spelled};
-use super::{Unsupported, refuse};
 use crate::ir::{DType, Literal, Op, Precision, Shape, Type};
+use crate::legalise::{Illegal, Rule};
 
 /// Which dimensions a product contracts and keeps, and its precision, as the attributes of `tpu.matmul`.
 struct Form {
@@ -15,8 +15,8 @@ struct Form {
 }
 
 impl Function<'_> {
-    pub(super) fn dot(&mut self, op: &Op, lhs_t: bool, rhs_t: bool, precision: Precision) -> Result<String, Unsupported> {
-        let &[result] = op.results.as_slice() else { return Err(refuse(op, "it must have one result")) };
+    pub(super) fn dot(&mut self, op: &Op, lhs_t: bool, rhs_t: bool, precision: Precision) -> Result<String, Illegal> {
+        let &[result] = op.results.as_slice() else { return Err(self.refuse(op, Rule::Unverified("it must have one result"))) };
         let (a, b) = (self.ty(op.operands[0]), self.ty(op.operands[1]));
         let (lhs, rhs) = (usize::from(!lhs_t), usize::from(rhs_t));
         let (rows, columns) = (1 - lhs, 1 - rhs);
@@ -33,7 +33,8 @@ impl Function<'_> {
             return Ok(self.matmul(&left, &spelled(a), &right, &spelled(b), &form));
         }
         if !self.chip.int8_products {
-            return Err(refuse(op, format!("{} multiplies no integers; cast the operands to f32 or bf16", self.chip.name)));
+            let rule = Rule::Product { lhs: a.dtype(), rhs: b.dtype(), products: self.chip.products() };
+            return Err(self.refuse(op, rule));
         }
         Ok(self.integer_product((&left, a.shape()), (&right, b.shape()), &form))
     }

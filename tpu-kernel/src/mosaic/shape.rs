@@ -4,9 +4,9 @@
 //! not cast is cut into rows that are laid end to end in one row, and that row is cut again.
 
 use super::function::{Function, spelled};
-use super::{Unsupported, refuse};
 use crate::chips::{Chip, LANES};
 use crate::ir::{DType, Literal, Op, ReduceOp, Shape, Type, Value};
+use crate::legalise::{Illegal, Rule};
 
 /// Rows that a reshape may be cut into.
 const MAX_PIECES: usize = 512;
@@ -92,7 +92,7 @@ impl Function<'_> {
             (ReduceOp::Max, false) => ("maxsi", Literal::from(i32::MIN)),
             (ReduceOp::Min, true) => ("minimumf", Literal::from_f64(wide.dtype(), f64::INFINITY)),
             (ReduceOp::Min, false) => ("minsi", Literal::from(i32::MAX)),
-            (other, _) => unreachable!("`{other}` is refused by `spoken`"),
+            (other, _) => unreachable!("`{other}` is not native"),
         };
         let left: Vec<usize> = from.shape().dims().iter().enumerate().filter(|&(d, _)| d != axis).map(|(_, &n)| n).collect();
         let reduced = Type::Tile(wide.dtype(), Shape::new(&left));
@@ -106,7 +106,7 @@ impl Function<'_> {
         if wide.dtype() == ty.dtype() { result } else { self.narrow(&result, Type::Tile(ty.dtype(), kept)) }
     }
 
-    pub(super) fn reshape(&mut self, op: &Op, to: Shape) -> Result<String, Unsupported> {
+    pub(super) fn reshape(&mut self, op: &Op, to: Shape) -> Result<String, Illegal> {
         // The compiler merges casts of casts, also into one that it then refuses: start from the first.
         let source = self.reshaped.get(&op.operands[0]).copied().unwrap_or(op.operands[0]);
         if let Some(&result) = op.results.first() {
@@ -135,7 +135,7 @@ impl Function<'_> {
     }
 
     /// A reshape of 32-bit elements.
-    fn recast(&mut self, op: &Op, x: &str, ty: Type, to: Shape) -> Result<String, Unsupported> {
+    fn recast(&mut self, op: &Op, x: &str, ty: Type, to: Shape) -> Result<String, Illegal> {
         let from = ty.shape();
         if castable(self.chip, from, to) {
             return Ok(self.shape_cast(x, ty, to));
@@ -144,9 +144,7 @@ impl Function<'_> {
         let row = Shape::new(&[1, n]);
         let (rows, new_rows) = (n / last(from), n / last(to));
         if rows + new_rows > MAX_PIECES {
-            let reason =
-                format!("the compiler cannot reshape [{from}] to [{to}], and in rows that are {rows} and {new_rows} pieces");
-            return Err(refuse(op, reason));
+            return Err(self.refuse(op, Rule::Reshape { from, to, rows, new_rows, limit: MAX_PIECES }));
         }
         let flat = Shape::new(&[rows, last(from)]);
         let x = self.shape_cast(x, ty, flat);

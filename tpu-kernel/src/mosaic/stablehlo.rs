@@ -5,13 +5,14 @@
 
 use super::function::stored;
 use super::main::scalar_element;
-use super::{Unsupported, print};
+use super::print;
 use crate::chips::Chip;
 use crate::ir::{DType, Kernel};
 use crate::launch::Binding;
+use crate::legalise::Illegal;
 
 /// The kernel's text wrapped in a module whose `main` takes its operands and returns its outputs.
-pub fn stablehlo(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Unsupported> {
+pub fn stablehlo(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Illegal> {
     let text = print(kernel, binding, chip)?;
     let array = |at: usize, dtype: DType| {
         let shape: String = binding.arrays[at].iter().map(|d| format!("{d}x")).collect();
