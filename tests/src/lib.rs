@@ -12,6 +12,7 @@ pub mod kernels;
 pub mod libtpu;
 pub mod matrix;
 pub mod one_op;
+pub mod pictured;
 pub mod transformed;
 
 /// The snippets of the documents compile and run.

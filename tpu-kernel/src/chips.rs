@@ -29,6 +29,8 @@ pub struct Chip {
     pub smem_bytes: u64,
     /// High-bandwidth memory of the chip.
     pub hbm_bytes: u64,
+    /// Cycles of a core in a microsecond.
+    pub clock_mhz: u32,
     /// Whether lanes can be gathered across sublanes, which turns a column into a row.
     pub sublane_gather: bool,
     /// The floats that the matrix units take, beside each other and beside integers of at most 8 bits.
@@ -44,7 +46,9 @@ pub const LANES: usize = 128;
 
 impl Chip {
     // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, product_floats,
-    // int8_products: "libtpu", by bisection and trial. smem: "jax".
+    // int8_products: "libtpu", by bisection and trial. smem: "jax". clock: the peak in bf16 ("jax", "cloud") over
+    // the 2·mxus·mxu_size² operations of a cycle, twice as many on v6e and tpu7x: libtpu's estimates of large
+    // products are faster there than one such product a cycle.
 
     /// TPU v4.
     pub const V4: Chip = Chip {
@@ -56,6 +60,7 @@ impl Chip {
         scoped_vmem_bytes: 16 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
+        clock_mhz: 1050,
         sublane_gather: false,
         product_floats: &[DType::F32, DType::Bf16],
         int8_products: false,
@@ -70,6 +75,7 @@ impl Chip {
         scoped_vmem_bytes: 16 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 16 * GIB,
+        clock_mhz: 1500,
         sublane_gather: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
@@ -85,6 +91,7 @@ impl Chip {
         smem_bytes: MIB,
         // "cloud" says 95 GiB, "jax" 103e9 bytes (96 GiB): the smaller is what a program can have.
         hbm_bytes: 95 * GIB,
+        clock_mhz: 1750,
         sublane_gather: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
@@ -99,6 +106,7 @@ impl Chip {
         scoped_vmem_bytes: 32 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
+        clock_mhz: 1750,
         sublane_gather: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
@@ -113,6 +121,7 @@ impl Chip {
         scoped_vmem_bytes: 32 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 192 * GIB,
+        clock_mhz: 2200,
         sublane_gather: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F4E2M1Fn],
         int8_products: true,

@@ -2,5 +2,6 @@
 
 mod index_map;
 pub mod inspection;
+pub mod page;
 
 pub use inspection::Inspection;
