@@ -14,6 +14,7 @@ pub mod legality;
 pub mod libtpu;
 pub mod matrix;
 pub mod one_op;
+pub mod pictured;
 pub mod prediction;
 pub mod transformed;
 

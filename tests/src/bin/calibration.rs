@@ -16,10 +16,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for (at, point) in points().iter().enumerate() {
             let binding = match bind(&point.kernel, chip, &point.inputs, &Config::default()) {
                 Ok(b) => b,
-                Err(e) => { list.push_str(&format!("{at:04}\t{}\tUNBOUND {}\n", point.name(), e.to_string().lines().next().unwrap())); continue }
+                Err(e) => {
+                    list.push_str(&format!("{at:04}\t{}\tUNBOUND {}\n", point.name(), e.to_string().lines().next().unwrap()));
+                    continue;
+                }
             };
             match mosaic::stablehlo(&point.kernel, &binding, chip) {
-                Ok(text) => { std::fs::write(folder.join(format!("{at:04}.mlir")), text)?; list.push_str(&format!("{at:04}\t{}\t{}\n", point.name(), point.class)); }
+                Ok(text) => {
+                    std::fs::write(folder.join(format!("{at:04}.mlir")), text)?;
+                    list.push_str(&format!("{at:04}\t{}\t{}\n", point.name(), point.class));
+                }
                 Err(e) => list.push_str(&format!("{at:04}\t{}\tUNSPOKEN {e}\n", point.name())),
             }
         }

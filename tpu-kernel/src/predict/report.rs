@@ -26,8 +26,7 @@ pub enum Unit {
 
 impl Unit {
     /// Every unit, in the order in which they are shown.
-    pub const ALL: [Unit; 8] =
-        [Unit::Dma, Unit::Load, Unit::Store, Unit::Mxu, Unit::Vpu, Unit::Xlu, Unit::Eup, Unit::Scalar];
+    pub const ALL: [Unit; 8] = [Unit::Dma, Unit::Load, Unit::Store, Unit::Mxu, Unit::Vpu, Unit::Xlu, Unit::Eup, Unit::Scalar];
 
     /// The name that a reader sees.
     pub const fn name(self) -> &'static str {
@@ -90,6 +89,17 @@ impl Units {
     /// Every unit with its cycles.
     pub fn iter(&self) -> impl Iterator<Item = (Unit, u64)> + '_ {
         Unit::ALL.into_iter().map(|unit| (unit, self.of(unit)))
+    }
+}
+
+impl FromIterator<(Unit, u64)> for Units {
+    fn from_iter<I: IntoIterator<Item = (Unit, u64)>>(cycles: I) -> Units {
+        let mut units = Units::default();
+        for (unit, n) in cycles {
+            let sum = &mut units.0[unit as usize];
+            *sum = sum.saturating_add(n);
+        }
+        units
     }
 }
 
