@@ -271,6 +271,11 @@ impl Case<'_> {
         case
     }
 
+    /// With these sizes.
+    pub(super) fn with_sizes(&self, sizes: &[(String, usize)]) -> Self {
+        Case { sizes: sizes.iter().cloned().collect(), ..self.clone() }
+    }
+
     /// With other element types of the inputs: those of a file.
     pub(super) fn with_types(mut self, inputs: &[DType]) -> Self {
         for (argument, &dtype) in self.declared.arrays().zip(inputs) {

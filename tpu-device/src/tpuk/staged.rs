@@ -7,6 +7,7 @@ use crate::guard::guarded;
 use std::sync::Arc;
 use tpu_kernel::chips::Chip;
 use tpu_kernel::ir::{DType, Kernel, SizeFault, SizeId};
+use tpu_kernel::legalise::legalise;
 use tpu_kernel::launch::{Binding, Launchable, bind};
 use tpu_kernel::{Error, mosaic, passes};
 
@@ -67,12 +68,17 @@ impl Staged {
 
     /// The module for Google's compiler, or why there is none.
     pub(super) fn stablehlo(&self, chip: &Chip, binding: &Binding) -> Result<String, Failure> {
-        mosaic::stablehlo(&self.kernel, binding, chip).map_err(refused)
+        Ok(mosaic::stablehlo(&self.kernel, binding, chip).map_err(Error::from)?)
     }
 
     /// The kernel in the language of that compiler.
     pub(super) fn mosaic(&self, chip: &Chip, binding: &Binding) -> Result<String, Failure> {
-        mosaic::print(&self.kernel, binding, chip).map_err(refused)
+        Ok(mosaic::print(&self.kernel, binding, chip).map_err(Error::from)?)
+    }
+
+    /// The kernel in operations that the chip has.
+    pub(super) fn legalised(&self, chip: &Chip) -> Result<Kernel, Failure> {
+        Ok(legalise(&self.kernel, chip).map_err(Error::from)?)
     }
 
     /// Whether the chip takes the case.
