@@ -47,6 +47,9 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
                 .help("What runs the kernel"),
         )
         .arg(number("seed", "The seed of the random arrays").default_value("0"));
+    let inspect = sub("inspect", "Show a kernel: grid, windows, memory, its IR, which chips take it, predicted cycles")
+        .arg(kernels(named))
+        .arg(every());
     let emit = sub("emit", "Print a kernel in another form: tpuir, clif, asm, mosaic or stablehlo")
         .arg(
             Arg::new("kernel")
@@ -54,7 +57,14 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
                 .num_args(0..)
                 .help("The form (tpuir, clif, asm, mosaic, stablehlo) and the kernels, in any order"),
         )
-        .arg(Arg::new("form").long("form").alias("format").value_name("FORM").value_parser(super::emit::Form::NAMES).help("The form"))
+        .arg(
+            Arg::new("form")
+                .long("form")
+                .alias("format")
+                .value_name("FORM")
+                .value_parser(super::emit::Form::NAMES)
+                .help("The form"),
+        )
         .arg(
             Arg::new("stage")
                 .long("stage")
@@ -76,6 +86,7 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
         .arg_required_else_help(true)
         .subcommand(sub("list", "List the registered kernels").arg(kernels("The kernels, by name; all unless named")))
         .subcommand(run)
+        .subcommand(inspect)
         .subcommand(emit)
         .subcommand(bench)
 }
@@ -112,9 +123,10 @@ fn common(command: Command, catalogue: &Catalogue) -> Command {
     names.sort_unstable();
     names.dedup();
     let taken = |name: &str| TAKEN.contains(&name) || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    let sizes = names.into_iter().filter(|name| !taken(name)).map(|name| {
-        Arg::new(format!("{SIZE}{name}")).long(name).value_name("N").help_heading("Sizes of arrays")
-    });
+    let sizes = names
+        .into_iter()
+        .filter(|name| !taken(name))
+        .map(|name| Arg::new(format!("{SIZE}{name}")).long(name).value_name("N").help_heading("Sizes of arrays"));
     command.args(sizes)
 }
 

@@ -95,7 +95,10 @@ fn passes(kernel: &Kernel) -> Option<f64> {
     fn first(kernel: &Kernel, region: &Region) -> Option<Option<f64>> {
         region.ops.iter().find_map(|op| match op.kind {
             OpKind::Dot { precision, .. } => {
-                let narrow = op.operands.iter().all(|&operand| kernel.ty(operand).dtype().is_float() && kernel.ty(operand).dtype().bits() <= 16);
+                let narrow = op
+                    .operands
+                    .iter()
+                    .all(|&operand| kernel.ty(operand).dtype().is_float() && kernel.ty(operand).dtype().bits() <= 16);
                 Some(match precision {
                     Precision::Default => Some(1.0),
                     _ if narrow => Some(1.0),
@@ -133,6 +136,13 @@ impl Measured<'_> {
 
     fn line(&self) -> Vec<String> {
         let share = format!("{:.0}%", 100.0 * self.limit / self.ours);
-        vec![self.name.to_string(), THREADS.to_string(), format!("{:.3}", self.ours), format!("{:.3}", self.limit), share, "-".to_string()]
+        vec![
+            self.name.to_string(),
+            THREADS.to_string(),
+            format!("{:.3}", self.ours),
+            format!("{:.3}", self.limit),
+            share,
+            "-".to_string(),
+        ]
     }
 }

@@ -79,7 +79,8 @@ pub(super) fn run(common: &Common<'_>, form: Form, matches: &ArgMatches) -> Resu
     for case in &cases {
         for chip in chips {
             progress.at(case.entry.name.as_str());
-            let text = text(case, chip, form, stage).map_err(|e| e.during(&format!("kernel `{}` with {}", case.entry.name, case.text())))?;
+            let text = text(case, chip, form, stage)
+                .map_err(|e| e.during(&format!("kernel `{}` with {}", case.entry.name, case.text())))?;
             progress.step();
             let json = || {
                 let (chip, stage) = (form.has_chip(stage).then_some(chip.name), (form == Form::Tpuir).then_some(stage));

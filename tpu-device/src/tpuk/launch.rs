@@ -103,10 +103,11 @@ impl Prepared {
 
 /// Whether the host holds the arrays, and the numbers of a reference beside them.
 fn fits(staged: &Staged, binding: &Binding) -> Result<(), Failure> {
-    let bytes = staged.kernel.params.iter().zip(&binding.arrays).filter(|(param, _)| param.window().is_some()).map(|(param, array)| {
-        let elements = array.iter().fold(1u64, |n, &d| n.saturating_mul(d as u64));
-        elements.saturating_mul(param.ty.dtype().bytes() as u64 + 2 * size_of::<f64>() as u64)
-    });
+    let bytes =
+        staged.kernel.params.iter().zip(&binding.arrays).filter(|(param, _)| param.window().is_some()).map(|(param, array)| {
+            let elements = array.iter().fold(1u64, |n, &d| n.saturating_mul(d as u64));
+            elements.saturating_mul(param.ty.dtype().bytes() as u64 + 2 * size_of::<f64>() as u64)
+        });
     let need = bytes.fold(0u64, u64::saturating_add);
     match available() {
         Some(available) if need > available => Err(Failure::kernel(format!(

@@ -15,6 +15,9 @@ mod data;
 mod emit;
 mod failure;
 mod index_map;
+mod inspect;
+mod inspect_json;
+mod inspect_text;
 pub mod inspection;
 mod launch;
 mod list;
@@ -58,6 +61,7 @@ fn dispatch(catalogue: &Catalogue) -> Result<Exit, Failure> {
     match command {
         "list" => list::run(&named(Some(&|_| true))?),
         "run" => run::run(&named(None)?, matches),
+        "inspect" => inspect::run(&named(None)?, matches),
         "bench" => bench::run(&named(Some(&|entry| !entry.bench.is_empty()))?, matches),
         _ => {
             let (form, names) = emit::split(words(matches), matches)?;

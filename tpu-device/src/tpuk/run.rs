@@ -61,7 +61,8 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     for case in &cases {
         for chip in &common.chips {
             progress.at(format!("{} on {}", case.entry.name, chip.name));
-            let outcome = one(case, chip, &options, &common.settings).map_err(|e| e.during(&format!("kernel `{}` with {}", case.entry.name, case.text())))?;
+            let outcome = one(case, chip, &options, &common.settings)
+                .map_err(|e| e.during(&format!("kernel `{}` with {}", case.entry.name, case.text())))?;
             progress.step();
             if !outcome.agrees() {
                 exit = Exit::Mismatch;
@@ -117,7 +118,8 @@ fn compare(
 ) -> Result<(Option<&'static str>, Option<Difference>), Failure> {
     let Some(reference) = &case.entry.reference else {
         let Executor::Cranelift = executor else { return Ok((None, None)) };
-        let device = Device::builder(*outputs.first().map_or(&Chip::V5E, |o| o.device().chip())).executor(Executor::Interpreter).build();
+        let device =
+            Device::builder(*outputs.first().map_or(&Chip::V5E, |o| o.device().chip())).executor(Executor::Interpreter).build();
         let want = prepared.launch(&device)?;
         let want: Vec<Vec<f64>> = want.iter().map(super::data::values).collect();
         return Ok((Some("interpreter"), Some(largest(outputs, &want))));
@@ -157,7 +159,10 @@ impl Outcome {
     fn text(&self) -> String {
         let verdict = match (self.difference, self.reference) {
             (Some(d), Some(reference)) => {
-                let (word, against) = (if self.agrees() { "ok" } else { "MISMATCH" }, if reference == "own" { "its reference" } else { "the interpreter" });
+                let (word, against) = (
+                    if self.agrees() { "ok" } else { "MISMATCH" },
+                    if reference == "own" { "its reference" } else { "the interpreter" },
+                );
                 format!(
                     "{word}: error {:.1e} at most, {:.1e} of the largest magnitude, against {against} (tolerance {:.1e})",
                     d.absolute, d.relative, self.tolerance

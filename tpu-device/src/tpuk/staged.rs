@@ -7,8 +7,9 @@ use crate::guard::guarded;
 use std::sync::Arc;
 use tpu_kernel::chips::Chip;
 use tpu_kernel::ir::{DType, Kernel, SizeFault, SizeId};
-use tpu_kernel::legalise::legalise;
 use tpu_kernel::launch::{Binding, Launchable, bind};
+use tpu_kernel::legalise::legalise;
+use tpu_kernel::predict::Prediction;
 use tpu_kernel::{Error, mosaic, passes};
 
 /// A kernel for one case, before any chip is known.
@@ -48,7 +49,10 @@ impl Staged {
                         let (size, all) = (name(id), kernel.sizes.join(", "));
                         let reason = match case.sizes.get(size) {
                             Some(n) => format!("size `{size}` cannot be {n}: sizes are below 2147483648"),
-                            None => format!("size `{size}` has no value: give it with `--{size} N` (kernel `{}` has the sizes {all})", kernel.name),
+                            None => format!(
+                                "size `{size}` has no value: give it with `--{size} N` (kernel `{}` has the sizes {all})",
+                                kernel.name
+                            ),
                         };
                         return Err(Failure::usage(reason));
                     }
@@ -79,6 +83,12 @@ impl Staged {
     /// The kernel in operations that the chip has.
     pub(super) fn legalised(&self, chip: &Chip) -> Result<Kernel, Failure> {
         Ok(legalise(&self.kernel, chip).map_err(Error::from)?)
+    }
+
+    /// How long the launch would take, by the model.
+    pub(super) fn predict(&self, chip: &Chip, binding: &Binding) -> Result<Prediction, Failure> {
+        let _ = (self.legalised(chip)?, binding);
+        Err(Failure::kernel("the model is not there yet"))
     }
 
     /// Whether the chip takes the case.
