@@ -18,6 +18,17 @@ const ALL: &str = "all";
 /// The prefix of the identifiers of the options that are sizes.
 const SIZE: &str = "size:";
 
+/// What `tpuk verify --help` says.
+const VERIFY: &str = "\
+Ask Google's TPU compiler, libtpu, what it says to kernels. No TPU is needed.
+
+Verdicts: `accepted`; `unsupported`, where we refuse the kernel for the chip before libtpu sees it; `refused`, with libtpu's
+reason at the line of the kernel; `crashed`. Every registered configuration is asked about. Cycles that libtpu estimates and
+that our model predicts are both models, not measurements.
+
+libtpu is not part of this program. It is Google's, under Google's own licence, and loaded at run time from where you
+installed it: `pip install libtpu==0.0.50.1`.";
+
 /// The whole command line, for the kernels of a catalogue.
 pub(super) fn command(catalogue: &Catalogue) -> Command {
     let sub = |name: &'static str, about: &'static str| common(Command::new(name).about(about), catalogue);
@@ -75,6 +86,13 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
         )
         .arg(every())
         .arg(file("output", "Write to a file"));
+    let verify = sub("verify", "Ask Google's TPU compiler, libtpu, what it says to kernels")
+        .long_about(VERIFY)
+        .arg(kernels("The kernels, by name; all unless named"))
+        .arg(file("libtpu", "The compiler; else LIBTPU_PATH, else what the active Python environment has"))
+        .arg(number("jobs", "Compilations at once; by default one for each processor"))
+        .arg(number("limit", "Seconds that one compilation may take; by default 120"))
+        .arg(Arg::new("no-estimates").long("no-estimates").action(ArgAction::SetTrue).help("Do not ask libtpu for cycles"));
     let bench = sub("bench", "Measure kernels against the limit of this machine, and against other programs")
         .arg(kernels("The kernels, by name; all that have a row unless named"))
         .arg(number("rounds", "How often each is measured; the least time counts").default_value("7"))
@@ -88,6 +106,7 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
         .subcommand(run)
         .subcommand(inspect)
         .subcommand(emit)
+        .subcommand(verify)
         .subcommand(bench)
 }
 

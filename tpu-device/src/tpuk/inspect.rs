@@ -59,6 +59,6 @@ pub(super) fn inspect(case: &Case<'_>, chip: &'static Chip) -> Result<Inspection
         stages: stages.into(),
         legality: Chip::ALL.iter().map(|chip| staged.legality(chip, case)).collect(),
         cost: tables.cost,
-        prediction: staged.predict(chip, &binding).map_err(|e| e.reason),
+        prediction: staged.bind(chip, &shapes).and_then(|binding| staged.predict(chip, &binding)).map_err(|e| e.reason),
     })
 }

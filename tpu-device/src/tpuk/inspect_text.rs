@@ -55,7 +55,7 @@ fn write(out: &mut String, inspection: &Inspection) -> std::fmt::Result {
     section(out, rows.collect())?;
     match &inspection.prediction {
         Ok(prediction) => predicted(out, prediction)?,
-        Err(reason) => writeln!(out, "\nprediction: none, the kernel is refused: {}", first_line(reason))?,
+        Err(reason) => writeln!(out, "\nprediction: none: {}", first_line(reason))?,
     }
     for stage in &inspection.stages {
         match &stage.text {

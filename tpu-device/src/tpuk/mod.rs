@@ -26,11 +26,13 @@ mod progress;
 mod reference;
 mod run;
 mod staged;
+mod verify;
 
 pub use catalogue::{Catalogue, Entry};
 pub use inspection::Inspection;
 pub use reference::{Array, Call};
 
+use crate::libtpu;
 use args::{Common, words};
 use clap::error::ErrorKind;
 use failure::{Exit, Failure};
@@ -38,6 +40,7 @@ use std::process::ExitCode;
 
 /// The `main` of a program that is a command line for its kernels.
 pub fn main(catalogue: Catalogue) -> ExitCode {
+    libtpu::serve_if_worker();
     let exit = dispatch(&catalogue).unwrap_or_else(|failure| {
         if !failure.text.is_empty() {
             output::complain(&failure.text);
@@ -62,6 +65,7 @@ fn dispatch(catalogue: &Catalogue) -> Result<Exit, Failure> {
         "list" => list::run(&named(Some(&|_| true))?),
         "run" => run::run(&named(None)?, matches),
         "inspect" => inspect::run(&named(None)?, matches),
+        "verify" => verify::run(&named(Some(&|_| true))?, matches),
         "bench" => bench::run(&named(Some(&|entry| !entry.bench.is_empty()))?, matches),
         _ => {
             let (form, names) = emit::split(words(matches), matches)?;
