@@ -130,4 +130,3 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
     }
     Some(bytes)
 }
-

@@ -31,7 +31,7 @@ installed it: `pip install libtpu==0.0.50.1`.";
 
 /// The whole command line, for the kernels of a catalogue.
 pub(super) fn command(catalogue: &Catalogue) -> Command {
-    let sub = |name: &'static str, about: &'static str| common(Command::new(name).about(about), catalogue);
+    let sub = |name: &'static str, about: &'static str| common(Command::new(name).about(about));
     let kernels = |help: &'static str| Arg::new("kernel").value_name("KERNEL").num_args(0..).help(help);
     let named = "The kernels, by name";
     let file = |name: &'static str, help: &'static str| {
@@ -44,6 +44,7 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
         let help = "Take every registered configuration and element type, not only the first";
         Arg::new("every").long("every").action(ArgAction::SetTrue).help(help)
     };
+    let list = sub("list", "List the registered kernels").arg(kernels("The kernels, by name; all unless named"));
     let run = sub("run", "Run kernels on random or given arrays, and compare with their references")
         .arg(kernels(named))
         .arg(every())
@@ -102,23 +103,18 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
         .after_help(EXIT_CODES)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(sub("list", "List the registered kernels").arg(kernels("The kernels, by name; all unless named")))
-        .subcommand(run)
-        .subcommand(inspect)
-        .subcommand(emit)
-        .subcommand(verify)
-        .subcommand(bench)
+        .subcommands([list, run, inspect, emit, verify, bench].map(|command| with_sizes(command, catalogue)))
 }
 
 /// The options that every subcommand has.
-fn common(command: Command, catalogue: &Catalogue) -> Command {
+fn common(command: Command) -> Command {
     let chips = Chip::ALL.iter().map(|chip| chip.name).chain([ALL]);
     let (local, most) = match command.get_name() {
         "list" => (ALL, "Only what that chip takes"),
         "verify" => (ALL, "The chip"),
         _ => ("v5e", "The chip"),
     };
-    let command = command
+    command
         .after_help(EXIT_CODES)
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("One JSON object on one line for each result"))
         .arg(
@@ -137,23 +133,32 @@ fn common(command: Command, catalogue: &Catalogue) -> Command {
                 .action(ArgAction::Append)
                 .help("Block sizes, element types, precision, sizes and scalars by name: bm=128,t=bf16,precision=highest"),
         )
-        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Take every registered kernel"));
+        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Take every registered kernel"))
+        .arg(
+            Arg::new("size")
+                .long("size")
+                .alias("sizes")
+                .value_name("K=V,…")
+                .action(ArgAction::Append)
+                .help("Sizes of arrays by name: m=512,k=256"),
+        )
+}
+
+/// An option for each size that a kernel names, unless another option has the word.
+fn with_sizes(command: Command, catalogue: &Catalogue) -> Command {
+    let aliases = |arg: &Arg| arg.get_all_aliases().unwrap_or_default().into_iter().map(String::from).collect::<Vec<_>>();
+    let words = |arg: &Arg| arg.get_long().map(String::from).into_iter().chain(aliases(arg)).collect::<Vec<_>>();
+    let taken: Vec<String> = command.get_arguments().flat_map(words).chain(["help".to_string()]).collect();
     let mut names: Vec<String> = catalogue.entries().iter().flat_map(case::size_names).collect();
     names.sort_unstable();
     names.dedup();
-    let taken = |name: &str| TAKEN.contains(&name) || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    let fits = |name: &String| !taken.contains(name) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let sizes = names
         .into_iter()
-        .filter(|name| !taken(name))
+        .filter(fits)
         .map(|name| Arg::new(format!("{SIZE}{name}")).long(name).value_name("N").help_heading("Sizes of arrays"));
     command.args(sizes)
 }
-
-/// Words of options, which no size can have.
-const TAKEN: [&str; 19] = [
-    "json", "chip", "config", "all", "every", "input", "output", "executor", "seed", "form", "format", "stage", "rounds", "html",
-    "trace", "libtpu", "jobs", "limit", "help",
-];
 
 /// What the options that all subcommands share came to.
 pub(super) struct Common<'a> {
@@ -234,12 +239,13 @@ fn select<'a>(
 /// What `--config` and the sizes set, in the order of the command line; sizes after configurations.
 fn settings(matches: &ArgMatches) -> Result<Settings, Failure> {
     let mut settings = vec![];
-    for list in matches.get_many::<String>("config").into_iter().flatten() {
+    let lists = ["config", "size"].into_iter().flat_map(|option| matches.get_many::<String>(option).into_iter().flatten());
+    for list in lists {
         for pair in list.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (name, value) = (name.trim(), value.trim());
             if name.is_empty() || value.is_empty() {
-                return Err(Failure::usage(format!("`{pair}` in `--config` is no `name=value`")));
+                return Err(Failure::usage(format!("`{pair}` is no `name=value`")));
             }
             settings.push((name.to_string(), value.to_string()));
         }

@@ -11,7 +11,7 @@ use super::staged::Staged;
 use crate::libtpu::{Job, Library, Pool, PoolOptions, Verdict};
 use clap::ArgMatches;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 use tpu_kernel::chips::Chip;
@@ -69,14 +69,9 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
         }
     }
     let width = rows.iter().map(|row| row.kernel.chars().count()).max().unwrap_or(0);
-    let mut shown = Shown {
-        rows: VecDeque::from(rows),
-        output: Output { json: common.json },
-        progress: &progress,
-        width,
-        worst: Exit::Done,
-        failed: None,
-    };
+    let output = Output { json: common.json };
+    let (seen, worst) = (HashSet::new(), Exit::Done);
+    let mut shown = Shown { rows: rows.into(), output, progress: &progress, width, seen, worst, failed: None };
     if jobs.is_empty() {
         shown.advance();
         return shown.end();
@@ -100,15 +95,24 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     progress.at("libtpu");
     let total = shown.rows.len();
     let pool = Pool::new(&library, options);
-    pool.judge(&jobs, &mut |at, verdict| {
-        let done = total - shown.rows.len();
-        if let Some(row) = job_rows.get(at).and_then(|row| shown.rows.get_mut(row - done)) {
-            row.judged = Some(Judged::by_libtpu(verdict, &row.kernel, row.chip));
+    shown.advance();
+    for (jobs, job_rows) in jobs.chunks(BATCH).zip(job_rows.chunks(BATCH)) {
+        pool.judge(jobs, &mut |at, verdict| {
+            let done = total - shown.rows.len();
+            if let Some(row) = job_rows.get(at).and_then(|row| shown.rows.get_mut(row - done)) {
+                row.judged = Some(Judged::by_libtpu(verdict, &row.kernel, row.chip));
+            }
+            shown.advance();
+        })?;
+        if shown.failed.is_some() {
+            break;
         }
-        shown.advance();
-    })?;
+    }
     shown.end()
 }
+
+/// Programs that are judged before it is looked whether anybody still reads.
+const BATCH: usize = 64;
 
 /// libtpu aborts where it is to estimate for v4.
 fn has_estimates(chip: &Chip) -> bool {
@@ -121,6 +125,8 @@ struct Shown<'a> {
     output: Output,
     progress: &'a Progress,
     width: usize,
+    /// What was rendered already, but for the name of the chip.
+    seen: HashSet<String>,
     worst: Exit,
     failed: Option<Failure>,
 }
@@ -134,7 +140,7 @@ impl Shown<'_> {
         {
             self.progress.step();
             self.worst = self.worst.max(judged.exit);
-            // Output that is closed ends the command, but not before libtpu's workers have.
+            // Who reads has left: no more is written.
             if self.failed.is_some() {
                 continue;
             }
@@ -142,7 +148,9 @@ impl Shown<'_> {
             self.failed = written.err();
             // To a program that reads JSON, what we refuse is data like any other.
             let loud = !self.output.json || judged.exit > Exit::Unsupported;
-            if let Some(rendered) = judged.rendered.as_ref().filter(|_| loud) {
+            if let Some(rendered) = judged.rendered.as_ref().filter(|_| loud)
+                && self.seen.insert(rendered.replace(row.chip, ""))
+            {
                 self.progress.suspend(|| complain(rendered));
             }
         }
