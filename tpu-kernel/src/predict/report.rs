@@ -26,8 +26,7 @@ pub enum Unit {
 
 impl Unit {
     /// Every unit, in the order in which they are shown.
-    pub const ALL: [Unit; 8] =
-        [Unit::Dma, Unit::Load, Unit::Store, Unit::Mxu, Unit::Vpu, Unit::Xlu, Unit::Eup, Unit::Scalar];
+    pub const ALL: [Unit; 8] = [Unit::Dma, Unit::Load, Unit::Store, Unit::Mxu, Unit::Vpu, Unit::Xlu, Unit::Eup, Unit::Scalar];
 
     /// The name that a reader sees.
     pub const fn name(self) -> &'static str {
