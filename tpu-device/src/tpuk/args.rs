@@ -6,6 +6,8 @@
 use super::case::{self, Settings};
 use super::catalogue::{Catalogue, Entry};
 use super::failure::{EXIT_CODES, Failure};
+use super::output::Ends;
+use super::progress::Progress;
 use crate::error::close_names;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -200,6 +202,16 @@ impl<'a> Common<'a> {
             cases.truncate(1);
         }
         Ok(cases)
+    }
+
+    /// The cases of every kernel.
+    pub(super) fn all_cases(&self, every: bool, ends: &mut Ends) -> Result<Vec<case::Case<'a>>, Failure> {
+        let progress = Progress::new(0);
+        let mut all = vec![];
+        for entry in &self.entries {
+            all.extend(ends.take(&progress, self.cases(entry, every))?.into_iter().flatten());
+        }
+        Ok(all)
     }
 }
 

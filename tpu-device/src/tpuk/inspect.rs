@@ -4,7 +4,7 @@ use super::args::Common;
 use super::case::Case;
 use super::failure::{Exit, Failure};
 use super::inspection::{Inspection, Stage, tables};
-use super::output::Output;
+use super::output::{Ends, Output};
 use super::progress::Progress;
 use super::staged::Staged;
 use super::{inspect_json, inspect_text};
@@ -14,22 +14,20 @@ use tpu_kernel::chips::Chip;
 use tpu_kernel::launch::numbers;
 
 pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Failure> {
-    let mut cases = vec![];
-    for entry in &common.entries {
-        cases.extend(common.cases(entry, matches.get_flag("every"))?);
-    }
+    let mut ends = Ends::of(common.entries.len());
+    let cases = common.all_cases(matches.get_flag("every"), &mut ends)?;
     let progress = Progress::new(cases.len() * common.chips.len());
     let output = Output { json: common.json };
     for case in &cases {
         for &chip in &common.chips {
             progress.at(format!("{} on {}", case.entry.name, chip.name));
-            let inspection =
-                inspect(case, chip).map_err(|e| e.during(&format!("kernel `{}` with {}", case.entry.name, case.text())))?;
+            let inspection = inspect(case, chip).map_err(|e| e.during(&case.title()));
             progress.step();
+            let Some(inspection) = ends.take(&progress, inspection)? else { continue };
             output.result(&progress, || inspect_json::object(&inspection), || inspect_text::text(&inspection))?;
         }
     }
-    Ok(Exit::Done)
+    Ok(ends.worst())
 }
 
 /// Everything that is known of a case without running it. A case that the chip refuses has all but its prediction.
