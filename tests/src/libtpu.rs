@@ -37,3 +37,14 @@ pub fn judge(worker: &str, chip: &'static Chip, programs: Vec<String>) -> Option
 pub fn accepted(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Accepted { .. })
 }
+
+/// Bytes in base64, as a kernel's text stands in a module.
+pub fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = |chunk: &[u8]| {
+        let word = (0..3).fold(0, |word, at| word << 8 | chunk.get(at).map_or(0, |&byte| usize::from(byte)));
+        let digit = |at: usize| if at > chunk.len() { '=' } else { char::from(DIGITS[(word >> (18 - 6 * at)) & 63]) };
+        [0, 1, 2, 3].map(digit)
+    };
+    bytes.chunks(3).flat_map(digits).collect()
+}

@@ -8,34 +8,61 @@
 const LONGEST: usize = 400;
 
 /// What comes after the reason.
-const NOISE: [&str; 10] = [
+const NOISE: [&str; 8] = [
     "\nat location:",
     "\nThe MLIR operation involved",
-    "note: see current operation",
     "\nSee https://",
     "\nSuspected Python Code Location",
     "\nPlease report a bug",
+    "\n<unknown>:0: error: ",
     "=== Source Location Trace",
-    ", backend_config=",
-    ", metadata={",
     "*** Check failure stack trace",
 ];
 
-/// Where the kernel is named before the reason.
+/// What stands in the middle of one, in braces: the whole kernel, among others.
+const ATTRIBUTES: [&str; 2] = [", backend_config={", ", metadata={"];
+
+/// How refusals by Mosaic begin: of a text, and of a kernel, which is named before the reason.
+const TEXT: &str = "Failed to parse the Mosaic module: ";
 const KERNEL: &str = "Mosaic failed to compile TPU kernel with MLIR module name ";
 
 /// The first sentences in one line.
 pub(super) fn reason(words: &str) -> String {
-    let words = words.strip_prefix(KERNEL).and_then(|rest| rest.split_once("`: ")).map_or(words, |(_, rest)| rest);
-    let end = NOISE.iter().filter_map(|noise| words.find(noise)).min().unwrap_or(words.len());
+    let words = without_kernel(words);
+    let note = words.find(": note: ").map(|at| words[..at].rfind('\n').unwrap_or(at));
+    let end = NOISE.iter().filter_map(|noise| words.find(noise)).chain(note).min().unwrap_or(words.len());
     let words = &words[..end];
-    let text = match position(words) {
+    let mut text = match position(words) {
         // The place is said apart.
         Some(found) => format!("{}{}", &words[..found.start], &words[found.end..]),
         None => words.to_string(),
     };
+    for attribute in ATTRIBUTES {
+        while let Some(start) = text.find(attribute) {
+            text.replace_range(start..closing(&text, start + attribute.len()), "");
+        }
+    }
     let short = shorten(&text);
     if short.is_empty() { "libtpu gives no reason".to_string() } else { short }
+}
+
+/// The words without the kernel's name.
+fn without_kernel(words: &str) -> &str {
+    words.strip_prefix(KERNEL).and_then(|rest| rest.split_once("`: ")).map_or(words, |(_, rest)| rest)
+}
+
+/// The end of what an opening brace just before `from` begins.
+fn closing(text: &str, from: usize) -> usize {
+    let mut open = 1;
+    for (at, byte) in text.bytes().enumerate().skip(from) {
+        match byte {
+            b'{' => open += 1,
+            b'}' if open == 1 => return at + 1,
+            b'}' => open -= 1,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// In one line and not too long.
@@ -43,7 +70,7 @@ pub(super) fn shorten(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line: String = line.chars().filter(|c| !c.is_control()).collect();
     if line.len() <= LONGEST {
-        return line.trim_end_matches(['-', ' ', ':']).to_string();
+        return line;
     }
     format!("{}…", line[..line.floor_char_boundary(LONGEST)].trim_end())
 }
@@ -51,9 +78,13 @@ pub(super) fn shorten(text: &str) -> String {
 /// The user's file, line and column; in a program that is StableHLO around Mosaic text.
 pub(super) fn place(words: &str, program: &str) -> Option<(String, u32, u32)> {
     let located = words.split_once("at location:").and_then(|(_, rest)| innermost(rest.lines().next()?));
-    let located = located.or_else(|| position(words).map(|found| found.place))?;
+    let located = located.or_else(|| position(without_kernel(words)).map(|found| found.place))?;
     if located.0 != "-" {
         return Some(located);
+    }
+    // A line of the module around it is nowhere in the user's source.
+    if !words.starts_with(TEXT) && !words.starts_with(KERNEL) {
+        return None;
     }
     let text = only_body(program)?;
     let line = text.lines().nth(usize::try_from(located.1).ok()?.checked_sub(1)?)?;
@@ -90,9 +121,13 @@ fn position(words: &str) -> Option<Position> {
     let (file, row) = head.rsplit_once(':')?;
     let place = (row.parse().ok()?, column.parse().ok()?);
     // libtpu's own words come before the file in the same line.
-    let file_at = file.rfind(": ").map_or(0, |colon| colon + 2);
-    let file = file[file_at..].trim_matches('"').to_string();
-    Some(Position { start: line + file_at, end: at + mark.len(), place: (file, place.0, place.1) })
+    let file_at = if file.starts_with(TEXT) { TEXT.len() } else { 0 };
+    let file = file[file_at..].to_string();
+    (!file.is_empty() && !file.starts_with(KERNEL)).then_some(Position {
+        start: line + file_at,
+        end: at + mark.len(),
+        place: (file, place.0, place.1),
+    })
 }
 
 /// `line:column` and what follows.
@@ -130,3 +165,6 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
     }
     Some(bytes)
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,7 @@ pub mod inspection;
 mod launch;
 mod list;
 mod output;
+pub mod page;
 mod progress;
 mod reference;
 mod run;
