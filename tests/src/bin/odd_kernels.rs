@@ -37,7 +37,7 @@ fn doubled(call: &Call) -> Result<Vec<Vec<f64>>, String> {
 fn main() -> ExitCode {
     let scaled = || Entry::new(scale().b(128)).dtypes("T", [DType::F32, DType::F16]).sizes([("n", 300)]).scalar("by", 2.0);
     let batch = || {
-        let kernel = scale().b(128).batched(["x", "o"]);
+        let kernel = scale().b(128).batched(["x", "o"]).allow(Allow::BlockShape);
         Entry::new(kernel).dtypes("T", [DType::F32]).sizes([("n", 300)]).scalar("by", 2.0)
     };
     let catalogue = Catalogue::new()

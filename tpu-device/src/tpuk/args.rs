@@ -63,7 +63,9 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
         .arg(number("seed", "The seed of the random arrays").default_value("0"));
     let inspect = sub("inspect", "Show a kernel: grid, windows, memory, its IR, which chips take it, predicted cycles")
         .arg(kernels(named))
-        .arg(every());
+        .arg(every())
+        .arg(file("html", "Write a page: timeline, memory, roofline, all in one file"))
+        .arg(file("trace", "Write the predicted timeline for Chrome's or Perfetto's viewer of traces"));
     let emit = sub("emit", "Print a kernel in another form: tpuir, clif, asm, mosaic or stablehlo")
         .arg(
             Arg::new("kernel")

@@ -7,8 +7,9 @@ use super::inspection::{Inspection, Stage, tables};
 use super::output::{Ends, Output};
 use super::progress::Progress;
 use super::staged::Staged;
-use super::{inspect_json, inspect_text};
+use super::{inspect_json, inspect_text, page};
 use clap::ArgMatches;
+use std::path::{Path, PathBuf};
 use tpu_kernel::Error;
 use tpu_kernel::chips::Chip;
 use tpu_kernel::launch::numbers;
@@ -16,6 +17,11 @@ use tpu_kernel::launch::numbers;
 pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Failure> {
     let mut ends = Ends::of(common.entries.len());
     let cases = common.all_cases(matches.get_flag("every"), &mut ends)?;
+    let path = |name| matches.get_one::<PathBuf>(name);
+    let (html, trace) = (path("html"), path("trace"));
+    if (html.is_some() || trace.is_some()) && cases.len() * common.chips.len() != 1 {
+        return Err(Failure::usage("`--html` and `--trace` are for one kernel, one configuration and one chip"));
+    }
     let progress = Progress::new(cases.len() * common.chips.len());
     let output = Output { json: common.json };
     for case in &cases {
@@ -24,10 +30,21 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
             let inspection = inspect(case, chip).map_err(|e| e.during(&case.title()));
             progress.step();
             let Some(inspection) = ends.take(&progress, inspection)? else { continue };
+            if let Some(path) = html {
+                write(path, &page::html(&inspection))?;
+            }
+            if let Some(path) = trace {
+                let trace = page::trace(&inspection).map_err(|reason| Failure::kernel(format!("there is no trace: {reason}")))?;
+                write(path, &trace)?;
+            }
             output.result(&progress, || inspect_json::object(&inspection), || inspect_text::text(&inspection))?;
         }
     }
     Ok(ends.worst())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|e| Failure::file(format!("{}: {e}", path.display())))
 }
 
 /// Everything that is known of a case without running it. A case that the chip refuses has all but its prediction.
