@@ -80,12 +80,13 @@ fn all_kernels_are_run() {
     let words = text(&output.stderr);
     assert!(words.contains("error[R008]") && words.contains("error[D014]"), "{words}");
     let (rows, code) = json(&["list"]);
-    assert_eq!((rows.len(), code), (11, Some(2)), "{rows:?}");
+    assert_eq!((rows.len(), code), (12, Some(2)), "{rows:?}");
 }
 
 #[test]
 fn sizes_that_no_input_binds() {
     assert!(fails(2, &["run", "count"]).contains("size `n` has no value: give it with `--n N`"));
+    assert_eq!(one(&["list", "count"])["dtypes"], serde_json::json!(["i32", "f32"]), "those of its output");
     let row = one(&["run", "count", "--n", "200"]);
     assert_eq!((&row["config"], &row["ok"]), (&"b=128,t=i32,n=200,first=-3".into(), &true.into()));
     assert_eq!(one(&["run", "count", "--n", "200", "--config", "t=f32,first=7"])["config"], "b=128,t=f32,n=200,first=7");

@@ -56,6 +56,12 @@ fn row(common: &Common<'_>, entry: &super::Entry) -> Result<Row, Failure> {
         }
         match Staged::new(&case) {
             Ok(staged) => {
+                // A kernel without inputs has the types of its outputs.
+                for (_, output) in staged.kernel.outputs().filter(|_| staged.inputs.is_empty()) {
+                    if !row.dtypes.contains(&output.ty.dtype()) {
+                        row.dtypes.push(output.ty.dtype());
+                    }
+                }
                 for (&chip, legal) in common.chips.iter().zip(&mut legal) {
                     *legal = *legal || staged.legality(chip, &case).refused.is_none();
                 }
