@@ -9,7 +9,7 @@ use tpu_kernel::chips::Chip;
 use tpu_kernel::ir::{DType, Kernel, SizeId};
 use tpu_kernel::launch::{Binding, Launchable, bind};
 use tpu_kernel::legalise::legalise;
-use tpu_kernel::predict::Prediction;
+use tpu_kernel::predict::{Prediction, predict};
 use tpu_kernel::{Error, mosaic, passes};
 
 /// A kernel for one case, before any chip is known.
@@ -91,8 +91,7 @@ impl Staged {
 
     /// How long the launch would take, by the model.
     pub(super) fn predict(&self, chip: &Chip, binding: &Binding) -> Result<Prediction, Failure> {
-        let _ = (self.legalised(chip)?, binding);
-        Err(Failure::kernel("the model is not there yet"))
+        Ok(predict(&self.legalised(chip)?, binding, chip))
     }
 
     /// Whether the chip takes the case.

@@ -50,13 +50,13 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
         for &chip in &common.chips {
             let program = staged.bind(chip, &shapes).and_then(|binding| {
                 let program = staged.stablehlo(chip, &binding)?;
-                Ok((program, staged.predict(chip, &binding).ok().map(|prediction| prediction.cycles)))
+                Ok((program, staged.predict(chip, &binding)?.cycles))
             });
             let mut row =
                 Row { kernel: case.entry.name.clone(), config: case.text(), chip: chip.name, predicted: None, judged: None };
             match program {
                 Ok((program, predicted)) => {
-                    row.predicted = predicted;
+                    row.predicted = Some(predicted);
                     job_rows.push(rows.len());
                     jobs.push(Job { chip, program, estimate: estimate && has_estimates(chip) });
                 }
