@@ -213,6 +213,12 @@ fn inspect_shows_everything() {
         let legality = row["legality"].as_array().unwrap();
         assert_eq!(legality.iter().map(|l| l["chip"].as_str().unwrap()).collect::<Vec<_>>(), CHIPS);
         assert!(legality.iter().all(|l| l["legal"] == true && l["reason"].is_null()));
+        assert!(row["predicted_cycles"].as_u64().is_some_and(|n| n > 0), "{}", row["kernel"]);
+        assert_eq!(
+            (&row["bottleneck"], &row["predicted_cycles"]),
+            (&row["prediction"]["bottleneck"], &row["prediction"]["cycles"])
+        );
+        assert!(!row["prediction"]["timeline"].as_array().unwrap().is_empty());
     }
     let words = ok(&["inspect", "softmax"]);
     for part in
@@ -225,6 +231,24 @@ fn inspect_shows_everything() {
     assert!(row["legality"].as_array().unwrap().iter().all(|l| l["code"] == "L011"), "{row:?}");
     assert!(row["vmem"]["window_bytes"].as_u64().unwrap() > row["vmem"]["window_limit"].as_u64().unwrap());
     assert!(row["predicted_cycles"].is_null());
+}
+
+#[test]
+fn inspect_writes_a_page_and_a_trace() {
+    let (page, trace) = (File::new("page.html"), File::new("trace.json"));
+    let files = ["--html", page.path(), "--trace", trace.path()];
+    json(&[&["inspect", "matmul"][..], &files].concat());
+    let html = std::fs::read_to_string(&page.0).unwrap();
+    assert!(html.starts_with("<!doctype html>") || html.starts_with("<!DOCTYPE html>"), "{}", &html[..80]);
+    assert!(html.contains("matmul"));
+    let events: Value = serde_json::from_str(&std::fs::read_to_string(&trace.0).unwrap()).unwrap();
+    assert!(events["traceEvents"].as_array().unwrap().iter().any(|event| event["ph"] == "X"));
+    assert!(fails(2, &[&["inspect", "--all"][..], &files].concat()).contains("for one kernel"));
+    assert!(fails(4, &["inspect", "add", "--html", "/no/such/folder/page.html"]).contains("/no/such/folder/page.html"));
+    // What no chip takes has a page, but no timeline.
+    let refused = ["inspect", "softmax", "--config", "r=8192,c=1024"];
+    json(&[&refused[..], &files[..2]].concat());
+    assert!(fails(3, &[&refused[..], &files[2..]].concat()).contains("there is no trace"));
 }
 
 #[test]
@@ -314,6 +338,7 @@ fn verify_asks_libtpu() {
         assert_eq!(row["verdict"], "accepted", "{row:?}");
         assert!(row["reason"].is_null());
         assert!(row["chip"] != "v4" || row["estimated_cycles"].is_null());
+        assert!(row["predicted_cycles"].as_u64().is_some_and(|n| n > 0), "{row:?}");
     }
     assert!(rows.iter().any(|row| row["estimated_cycles"].as_u64().is_some_and(|n| n > 0)));
 }
