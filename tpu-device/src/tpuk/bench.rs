@@ -65,7 +65,14 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
         }
     }
     if !common.json {
-        output.result(&progress, || json!(null), || format!("{}\nthe least of {rounds} interleaved rounds each", table(&lines)))?;
+        output.result(
+            &progress,
+            || json!(null),
+            || {
+                let slow = if cfg!(debug_assertions) { "; this program was built without optimisation" } else { "" };
+                format!("{}\nthe least of {rounds} interleaved rounds each{slow}", table(&lines))
+            },
+        )?;
     }
     Ok(ends.worst())
 }
