@@ -29,6 +29,8 @@ pub struct Chip {
     pub smem_bytes: u64,
     /// High-bandwidth memory of the chip.
     pub hbm_bytes: u64,
+    /// Cycles of a core in a microsecond.
+    pub clock_mhz: u32,
     /// Whether lanes can be gathered across sublanes, which turns a column into a row.
     pub sublane_gather: bool,
     /// Whether a tile of bf16 has an approximate reciprocal.
@@ -48,7 +50,9 @@ pub const LANES: usize = 128;
 
 impl Chip {
     // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, bf16_reciprocal, byte_shifts,
-    // product_floats, int8_products: "libtpu", by bisection and trial. smem: "jax".
+    // product_floats, int8_products: "libtpu", by bisection and trial. smem: "jax". clock: the peak in bf16 ("jax",
+    // "cloud") over the 2·mxus·mxu_size² operations of a cycle, twice as many on v6e and tpu7x: libtpu's estimates of
+    // large products are faster there than one such product a cycle.
 
     /// TPU v4.
     pub const V4: Chip = Chip {
@@ -60,6 +64,7 @@ impl Chip {
         scoped_vmem_bytes: 16 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
+        clock_mhz: 1050,
         sublane_gather: false,
         bf16_reciprocal: false,
         byte_shifts: false,
@@ -76,6 +81,7 @@ impl Chip {
         scoped_vmem_bytes: 16 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 16 * GIB,
+        clock_mhz: 1500,
         sublane_gather: true,
         bf16_reciprocal: false,
         byte_shifts: true,
@@ -93,6 +99,7 @@ impl Chip {
         smem_bytes: MIB,
         // "cloud" says 95 GiB, "jax" 103e9 bytes (96 GiB): the smaller is what a program can have.
         hbm_bytes: 95 * GIB,
+        clock_mhz: 1750,
         sublane_gather: true,
         bf16_reciprocal: false,
         byte_shifts: true,
@@ -109,6 +116,7 @@ impl Chip {
         scoped_vmem_bytes: 32 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
+        clock_mhz: 1750,
         sublane_gather: true,
         bf16_reciprocal: true,
         byte_shifts: true,
@@ -125,6 +133,7 @@ impl Chip {
         scoped_vmem_bytes: 32 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 192 * GIB,
+        clock_mhz: 2200,
         sublane_gather: true,
         bf16_reciprocal: true,
         byte_shifts: true,
