@@ -32,6 +32,8 @@ pub(super) struct Lowering<'a> {
     values: HashMap<Value, Value>,
     /// New values that are a constant, or one everywhere.
     literals: HashMap<Value, Literal>,
+    /// The tile that a chain of reshapes started from.
+    reshaped: HashMap<Value, Value>,
     /// The place and the name of the operation that is being lowered.
     loc: Loc,
     at: String,
@@ -46,6 +48,7 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         builder: Builder::new(&source.name, source.loc.clone()),
         values: HashMap::new(),
         literals: HashMap::new(),
+        reshaped: HashMap::new(),
         loc: source.loc.clone(),
         at: source.name.clone(),
         depth: 0,
@@ -142,6 +145,11 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// The place of the operation that is being lowered.
+    pub(super) fn loc(&self) -> Loc {
+        self.loc.clone()
+    }
+
     /// Makes an operation of the source the one that is being lowered.
     pub(super) fn enter(&mut self, op: &Op) {
         (self.loc, self.at) = (op.loc.clone(), op.kind.mnemonic().to_string());
@@ -174,6 +182,13 @@ impl Lowering<'_> {
 
     /// An operation of the user's types: what represents its results.
     pub(super) fn lower(&mut self, kind: &OpKind, operands: &[Typed]) -> Result<Vec<Value>, Illegal> {
+        // libtpu merges casts of casts, also into one that it then refuses: a reshape starts from the first tile.
+        if let (OpKind::Reshape(to), [x]) = (kind, operands)
+            && let Some(&value) = self.reshaped.get(&x.value)
+        {
+            let ty = Type::Tile(x.ty.dtype(), self.ty(value).shape());
+            return if ty.shape() == *to { Ok(vec![value]) } else { self.lower(kind, &[Typed { value, ty }]) };
+        }
         let plain = operands.iter().all(|o| o.ty == self.ty(o.value));
         let types: Vec<Type> = operands.iter().map(|o| o.ty).collect();
         let results = match infer(kind, &types) {
@@ -253,6 +268,9 @@ impl Lowering<'_> {
         };
         if let (Some(literal), Some(&result)) = (known, results.first()) {
             self.literals.insert(result, literal);
+        }
+        if let (true, Some(&result)) = (matches!(name, "reshape"), results.first()) {
+            self.reshaped.insert(result, operands[0]);
         }
         results
     }
