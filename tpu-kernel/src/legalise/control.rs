@@ -64,16 +64,35 @@ impl Lowering<'_> {
         self.inwards(&op.results, &results)
     }
 
+    /// What both sides have from outside is selected: libtpu would make that of it too late.
     pub(super) fn branch(&mut self, op: &Op) -> Result<(), Illegal> {
         let condition = self.value(op.operands[0]);
-        let mut regions = vec![];
+        let (mut regions, mut raw) = (vec![], vec![]);
         for region in &op.regions {
             self.builder.begin_region(&[]);
             let yields = self.body(region, op)?;
             regions.push(self.builder.end_region(&yields));
+            raw.push(region.yields.iter().map(|&v| self.value(v)).collect::<Vec<_>>());
         }
         self.enter(op);
-        self.control(op, &[condition], regions)
+        let inside = |at: usize| regions.iter().zip(&raw).any(|(region, raw)| defines(region, raw[at]));
+        let (computed, chosen): (Vec<usize>, Vec<usize>) = (0..op.results.len()).partition(|&at| inside(at));
+        for region in &mut regions {
+            region.yields = computed.iter().map(|&at| region.yields[at]).collect();
+        }
+        let results: Vec<Value> = computed.iter().map(|&at| op.results[at]).collect();
+        let types = self.crossings(&results);
+        let crossed = self.builder.control(OpKind::If, &[condition], regions, &types, op.loc.clone());
+        self.inwards(&results, &crossed)?;
+        for at in chosen {
+            let mask = match self.ty(raw[0][at]) {
+                Type::Tile(_, shape) => self.apply(OpKind::Broadcast(shape), &[condition])?,
+                _ => condition,
+            };
+            let value = self.apply(OpKind::Select, &[mask, raw[0][at], raw[1][at]])?;
+            self.bind(op.results[at], value);
+        }
+        Ok(())
     }
 
     pub(super) fn count(&mut self, op: &Op) -> Result<(), Illegal> {
@@ -136,4 +155,9 @@ impl Lowering<'_> {
         self.enter(op);
         self.control(op, &inits, regions)
     }
+}
+
+/// Whether a region itself makes the value.
+fn defines(region: &Region, value: Value) -> bool {
+    region.ops.iter().any(|op| op.results.contains(&value))
 }

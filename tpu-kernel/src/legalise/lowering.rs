@@ -199,6 +199,9 @@ impl Lowering<'_> {
             if let Some(rule) = super::table::missing(self.chip, ty.dtype()) {
                 return Err(self.refuse(rule));
             }
+            if !super::table::vector(self.chip, represented(*ty)) {
+                return Err(self.refuse(Rule::NoLowering(ty.dtype())));
+            }
         }
         if plain && results.iter().all(|&ty| ty == represented(ty)) && native(self.chip, kind, &types) {
             let values: Vec<Value> = operands.iter().map(|o| o.value).collect();

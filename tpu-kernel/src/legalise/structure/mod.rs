@@ -14,8 +14,7 @@ mod shapes;
 mod sort;
 
 use super::lowering::{Lowering, Typed};
-use super::table::vector;
-use super::{Illegal, Rule, represented};
+use super::{Illegal, Rule};
 use crate::ir::{DType, OpKind, Type, Value};
 
 pub(super) use make::row;
@@ -31,9 +30,6 @@ pub(super) fn lower(
     if moves(kind) && operands.iter().any(|o| o.ty.is_tile() && o.ty != lowering.ty(o.value)) {
         let values: Vec<Value> = operands.iter().map(|o| o.value).collect();
         return lowering.apply_all(kind.clone(), &values);
-    }
-    if let Some(ty) = results.iter().find(|&&ty| !vector(lowering.chip, represented(ty))) {
-        return Err(lowering.refuse(Rule::NoLowering(ty.dtype())));
     }
     match kind {
         OpKind::Iota { shape, .. } => shapes::iota(lowering, *shape).map(one),

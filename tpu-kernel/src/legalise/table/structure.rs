@@ -75,7 +75,8 @@ fn castable(chip: &Chip, dtype: DType, from: Shape, to: Shape) -> bool {
     if dtype.bits() < 32 || (!chip.sublane_gather && last(from) == 1) {
         return false;
     }
-    bare(from) == bare(to) || (wide.is_multiple_of(LANES) && wide.is_multiple_of(narrow))
+    let rows = wide.is_multiple_of(LANES) && wide.is_multiple_of(narrow);
+    bare(from) == bare(to) || (rows && (narrow.is_multiple_of(LANES) || LANES.is_multiple_of(narrow)))
 }
 
 /// Whether the chip gathers words in that shape.
