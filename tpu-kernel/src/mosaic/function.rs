@@ -25,8 +25,6 @@ pub(super) struct Function<'a> {
     zeros: HashMap<Value, u32>,
     /// How a sum hangs on a matrix product: see `elementwise`.
     pub(super) products: HashMap<Value, u8>,
-    /// The tile that a chain of reshapes started from.
-    pub(super) reshaped: HashMap<Value, Value>,
     constants: HashMap<String, String>,
     prologue: String,
     lines: String,
@@ -46,7 +44,6 @@ impl<'a> Function<'a> {
             literals: HashMap::new(),
             zeros: HashMap::new(),
             products: HashMap::new(),
-            reshaped: HashMap::new(),
             constants: HashMap::new(),
             prologue: String::new(),
             lines: String::new(),
@@ -179,6 +176,18 @@ impl<'a> Function<'a> {
             OpKind::For => return self.count(op),
             OpKind::While => return self.repeat(op),
             OpKind::Store => return self.store(op),
+            OpKind::PrngSeed => {
+                self.seed(&op.operands);
+                return Ok(());
+            }
+            OpKind::Print(text) => {
+                self.print(text, &op.operands);
+                return Ok(());
+            }
+            OpKind::Check(message) => {
+                self.check(op.operands[0], message);
+                return Ok(());
+            }
             _ => {}
         }
         let &[result] = op.results.as_slice() else {
@@ -207,7 +216,13 @@ impl<'a> Function<'a> {
                 }
                 self.broadcast(op.operands[0], *shape)
             }
-            OpKind::Reshape(shape) => self.reshape(op, *shape)?,
+            OpKind::Reshape(shape) => self.reshape(op.operands[0], *shape),
+            OpKind::Slice { starts, shape, .. } => self.slice(op.operands[0], starts, *shape),
+            OpKind::Concat { axis } => self.concat(&op.operands, *axis, result),
+            OpKind::Extract(index) => self.extract(op.operands[0], index),
+            OpKind::Rotate { axis, stride } => self.rotate(op.operands[0], op.operands[1], *axis, *stride),
+            OpKind::Gather { axis } => self.gather(op.operands[0], op.operands[1], *axis),
+            OpKind::PrngBits(_) => self.random_bits(self.ty(result)),
             OpKind::Transpose(perm) => self.transpose(op.operands[0], perm),
             OpKind::Reduce { op: reduce, axis } => self.reduce(*reduce, op.operands[0], *axis),
             OpKind::Dot { dims, precision } => {
