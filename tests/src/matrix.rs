@@ -45,8 +45,13 @@ pub fn names() -> (Vec<&'static str>, Vec<&'static str>) {
 
 /// Every combination of that operation.
 pub fn cases(name: &str) -> Vec<Case> {
+    cases_on(name, &SHAPES)
+}
+
+/// Every combination of that operation on tiles of these shapes.
+pub fn cases_on(name: &str, shapes: &[&[usize]]) -> Vec<Case> {
     let mut cases = vec![];
-    for shape in SHAPES {
+    for &shape in shapes {
         for kind in kinds(name, Shape::new(shape)) {
             for operands in operands(&kind, Shape::new(shape)) {
                 if let Ok(results) = infer(&kind, &operands) {
