@@ -117,10 +117,10 @@ fn refusal(dtype: DType, shape: &[usize], f: impl FnOnce(&mut Writer, Value, &[V
 
 #[test]
 fn what_cannot_be_said_is_refused() {
-    let unaligned = refusal(DType::F32, &[64, 256], |w, x, start| w.load_at(x, &[8, 256], start));
+    let unaligned = refusal(DType::F32, &[1024, 1024], |w, x, start| w.load_at(x, &[8, 1024], start));
     assert_eq!(
         unaligned,
-        "`load` has no form on v5e: a dynamic start along axis 0 of [64x256] must be a multiple of 8 that can be seen, \
+        "`load` has no form on v5e: a dynamic start along axis 0 of [1024x1024] must be a multiple of 8 that can be seen, \
          as in `i * 8`"
     );
     let reshape = refusal(DType::F32, &[1000, 100], |w, x, _| {

@@ -31,6 +31,8 @@ pub struct Chip {
     pub hbm_bytes: u64,
     /// Whether lanes can be gathered across sublanes, which turns a column into a row.
     pub sublane_gather: bool,
+    /// Whether vectors of one dimension of elements of 8 bits may be less than whole registers.
+    pub byte_vectors: bool,
     /// The floats that the matrix units take, beside each other and beside integers of at most 8 bits.
     pub product_floats: &'static [DType],
     /// Whether the matrix units multiply integers of at most 8 bits with each other.
@@ -43,8 +45,8 @@ pub const SUBLANES: usize = 8;
 pub const LANES: usize = 128;
 
 impl Chip {
-    // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, product_floats,
-    // int8_products: "libtpu", by bisection and trial. smem: "jax".
+    // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, byte_vectors,
+    // product_floats, int8_products: "libtpu", by bisection and trial. smem: "jax".
 
     /// TPU v4.
     pub const V4: Chip = Chip {
@@ -57,6 +59,7 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
         sublane_gather: false,
+        byte_vectors: false,
         product_floats: &[DType::F32, DType::Bf16],
         int8_products: false,
     };
@@ -71,6 +74,7 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 16 * GIB,
         sublane_gather: true,
+        byte_vectors: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
@@ -86,6 +90,7 @@ impl Chip {
         // "cloud" says 95 GiB, "jax" 103e9 bytes (96 GiB): the smaller is what a program can have.
         hbm_bytes: 95 * GIB,
         sublane_gather: true,
+        byte_vectors: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
@@ -100,6 +105,7 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
         sublane_gather: true,
+        byte_vectors: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
@@ -114,6 +120,7 @@ impl Chip {
         smem_bytes: MIB,
         hbm_bytes: 192 * GIB,
         sublane_gather: true,
+        byte_vectors: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F4E2M1Fn],
         int8_products: true,
     };

@@ -39,6 +39,7 @@ pub(super) fn illegal(rule: &legalise::Rule) -> &'static str {
         legalise::Rule::Window(_) => "choose another block or another index map",
         legalise::Rule::Binding(_) => "bind the kernel that is printed, to arrays that have elements",
         legalise::Rule::Unverified(_) => "verify the kernel first",
+        legalise::Rule::Vector { .. } => "give it a second dimension, as in [1, n], or cast it to 32 bits as it is loaded",
     }
 }
 

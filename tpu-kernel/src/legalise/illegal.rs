@@ -70,6 +70,16 @@ pub enum Rule {
     /// M008
     #[error("the kernel does not verify: {0}")]
     Unverified(&'static str),
+    /// M009
+    #[error("a vector of {length} {dtype} has one dimension and no whole number of registers of {whole}")]
+    Vector {
+        /// The element type.
+        dtype: DType,
+        /// Elements of the vector.
+        length: usize,
+        /// What their number must be a multiple of.
+        whole: usize,
+    },
 }
 
 impl Illegal {
@@ -84,6 +94,7 @@ impl Illegal {
             Illegal { rule: Rule::Window(_), .. } => "M006",
             Illegal { rule: Rule::Binding(_), .. } => "M007",
             Illegal { rule: Rule::Unverified(_), .. } => "M008",
+            Illegal { rule: Rule::Vector { .. }, .. } => "M009",
         }
     }
 }

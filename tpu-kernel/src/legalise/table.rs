@@ -3,12 +3,15 @@
 //! Rules: derived from libtpu 0.0.50.1's verdicts; where a form is legal on some shapes only, the operand types tell.
 //! Types are those of a legalised kernel: no f16 but in memory as u16, no scalar narrower than a word.
 
-use super::{Rule, stored};
+pub(super) mod memory;
+pub(super) mod products;
+
+use super::Rule;
 use crate::chips::Chip;
 use crate::ir::{BinaryOp, DType, OpKind, ReduceOp, Type, UnaryOp};
 
 /// Whether the chip has the operation on operands of these types.
-pub fn native(_: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
+pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
     let spoken = |dtype: DType| matches!(dtype, DType::F32 | DType::Bf16 | DType::I32 | DType::Bool);
     let types = operands.iter().all(|ty| spoken(ty.dtype()));
     match kind {
@@ -18,14 +21,11 @@ pub fn native(_: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         OpKind::Broadcast(_) | OpKind::Reshape(_) | OpKind::Transpose(_) | OpKind::Select | OpKind::Compare(_) => types,
         OpKind::Cast(to) => types && spoken(*to),
         // In memory each type that is stored as itself.
-        OpKind::Load(_) | OpKind::Store => operands[0].dtype() == stored(operands[0].dtype()),
+        OpKind::Load(_) | OpKind::Store => memory::native(operands[0]),
         OpKind::Unary(op) => types && unary(*op),
         OpKind::Binary(op) => types && binary(*op),
         OpKind::Reduce { op, .. } => types && matches!(op, ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min),
-        OpKind::Dot { dims, .. } => {
-            let [a, b] = [operands[0], operands[1]];
-            types && a.dtype() == b.dtype() && dims.transposed(a.shape(), b.shape()).is_some()
-        }
+        OpKind::Dot { dims, precision } => products::native(chip, dims, *precision, operands[0], operands[1]),
         OpKind::Bitcast(_) | OpKind::StochasticRound(_) | OpKind::Slice { .. } | OpKind::Concat { .. } => false,
         OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } | OpKind::Extract(_) => false,
         OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => false,

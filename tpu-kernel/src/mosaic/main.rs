@@ -6,10 +6,11 @@
 
 use super::control;
 use super::function::{Function, element};
-use super::memory::{held, memref};
+use super::memory::memref;
 use crate::chips::{Chip, LANES, SUBLANES};
 use crate::ir::{BlockDim, DType, Kernel, Param, ParamKind, Type, Value, Window};
 use crate::launch::Binding;
+use crate::legalise::memory::place::held;
 use crate::legalise::{Illegal, Rule, legalise};
 use std::collections::HashSet;
 
@@ -40,7 +41,7 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
     }
     for operand in operands.iter().filter(|o| o.param.ty.is_scalar()) {
         main.at(&operand.param.loc);
-        let value = main.scalar(&operand.name, &operand.memory, operand.param.ty);
+        let value = main.scalar(&operand.name, &operand.memory);
         main.define(operand.value, value);
     }
     main.ops(&kernel.body)?;

@@ -13,7 +13,6 @@
 //! `i32::MIN` by -1, and whether denormals survive.
 
 mod control;
-mod divisible;
 mod elementwise;
 mod function;
 mod main;
