@@ -412,7 +412,7 @@ fn squeezed_dimensions() {
     use BlockDim::{Blocked, Squeezed};
     let blocks: [(&[usize], &[BlockDim]); 5] = [
         (&[3, 16, 128], &[Squeezed, Blocked(16), Blocked(128)]),
-        (&[16, 3, 128], &[Blocked(16), Squeezed, Blocked(128)]),
+        (&[16, 1, 128], &[Blocked(16), Squeezed, Blocked(128)]),
         (&[16, 128, 1], &[Blocked(16), Blocked(128), Squeezed]),
         (&[3, 1, 128], &[Squeezed, Squeezed, Blocked(128)]),
         (&[2, 16, 1, 128], &[Squeezed, Blocked(16), Squeezed, Blocked(128)]),

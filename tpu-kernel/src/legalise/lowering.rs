@@ -72,6 +72,7 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         Err(fault) => unreachable!("regions are closed where they are opened: {fault}"),
     };
     tidy(&mut kernel);
+    memory::windows::check(&kernel, chip)?;
     Ok(kernel)
 }
 

@@ -174,8 +174,7 @@ impl<'a> Function<'a> {
 
     /// Sets the place of the lines that follow.
     pub(super) fn at(&mut self, loc: &Loc) {
-        let file: String = loc.file.chars().map(|c| if c == '"' || c == '\\' || c.is_control() { '_' } else { c }).collect();
-        self.loc = if loc.is_known() { format!(" loc(\"{file}\":{}:{})", loc.line, loc.column) } else { String::new() };
+        self.loc = location(loc);
     }
 
     fn op(&mut self, op: &Op) -> Result<(), Illegal> {
@@ -246,6 +245,12 @@ impl<'a> Function<'a> {
         self.define(result, name);
         Ok(())
     }
+}
+
+/// The place as MLIR has it, with a space before it; nothing where it is not known.
+pub(super) fn location(loc: &Loc) -> String {
+    let file: String = loc.file.chars().map(|c| if c == '"' || c == '\\' || c.is_control() { '_' } else { c }).collect();
+    if loc.is_known() { format!(" loc(\"{file}\":{}:{})", loc.line, loc.column) } else { String::new() }
 }
 
 /// The element type in registers.

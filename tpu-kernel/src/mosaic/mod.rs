@@ -12,14 +12,17 @@
 //! Where the hardware decides and not this text: conversion of a float outside i32, division of
 //! `i32::MIN` by -1, and whether denormals survive.
 
+mod call;
 mod control;
 mod elementwise;
 mod function;
 mod main;
 mod memory;
+mod module;
 mod product;
 mod shape;
 mod stablehlo;
 
 pub use main::print;
+pub use module::{Module, Tensor};
 pub use stablehlo::stablehlo;
