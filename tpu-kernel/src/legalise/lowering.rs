@@ -5,7 +5,7 @@
 //! legalises what it is given in turn: nothing but [`Lowering::emit`] adds an operation, and only a native one.
 
 use super::divisible::{self, Fact};
-use super::table::native;
+use super::table::{native, partial};
 use super::{Illegal, Rule, elementwise, memory, product, represented, structure};
 use crate::chips::Chip;
 use crate::ir::{Builder, DType, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Region, Shape, Type, Value, Window, infer};
@@ -36,6 +36,8 @@ pub(super) struct Lowering<'a> {
     /// Trailing zero bits of new scalars, and of those of the source that have no operation.
     zeros: HashMap<Value, u32>,
     source_zeros: HashMap<Value, u32>,
+    /// What makes the new values, of those operations that others must know.
+    made: HashMap<Value, (OpKind, Vec<Value>)>,
     /// The place and the name of the operation that is being lowered.
     loc: Loc,
     at: String,
@@ -52,6 +54,7 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         literals: HashMap::new(),
         zeros: HashMap::new(),
         source_zeros: HashMap::new(),
+        made: HashMap::new(),
         loc: source.loc.clone(),
         at: source.name.clone(),
         depth: 0,
@@ -202,6 +205,11 @@ impl Lowering<'_> {
         kernel.body.args.iter().position(|&arg| arg == value).and_then(|at| kernel.params.get(at))
     }
 
+    /// What made a new value, where that is elementwise.
+    pub(super) fn made(&self, value: Value) -> Option<(&OpKind, &[Value])> {
+        self.made.get(&value).map(|(kind, operands)| (kind, operands.as_slice()))
+    }
+
     /// An operation of the user's types: what represents its results.
     pub(super) fn lower(&mut self, kind: &OpKind, operands: &[Typed]) -> Result<Vec<Value>, Illegal> {
         let plain = operands.iter().all(|o| o.ty == self.ty(o.value));
@@ -219,7 +227,8 @@ impl Lowering<'_> {
             return Err(self.refuse(rule));
         }
         let values: Vec<Value> = operands.iter().map(|o| o.value).collect();
-        let native = plain && results.iter().all(|&ty| ty == represented(ty)) && native(self.chip, kind, &types);
+        let native =
+            plain && results.iter().all(|&ty| ty == represented(ty)) && native(self.chip, kind, &types) && !partial(kind, &types);
         if native && memory::provable(self, kind, &values) {
             return Ok(self.emit(kind.clone(), &values));
         }
@@ -280,6 +289,8 @@ impl Lowering<'_> {
             OpKind::Broadcast(_) => self.literal_of(operands[0]),
             _ => None,
         };
+        let made =
+            matches!(kind, OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Cast(_)).then(|| kind.clone());
         let name = kind.mnemonic();
         let facts: Vec<Fact> = operands.iter().map(|&v| self.fact(v)).collect();
         let zeros = divisible::of_op(&kind, &facts);
@@ -294,6 +305,9 @@ impl Lowering<'_> {
             && operands.iter().all(|&v| divisible::follows(self.ty(v)) || self.ty(v).dtype() == DType::Bool)
         {
             self.zeros.insert(result, zeros);
+        }
+        if let (Some(kind), Some(&result)) = (made, results.first()) {
+            self.made.insert(result, (kind, operands.to_vec()));
         }
         results
     }
