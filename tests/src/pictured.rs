@@ -258,7 +258,7 @@ fn predict(sketch: &Sketch<'_>, steps: u64, vmem: &[VmemRow], loc: Loc) -> Predi
     let mut busy: Vec<(Unit, u64)> = vec![];
     let mut arrived = 0u64;
     // The blocks of `step` arrive, from `at` on, one after the other.
-    let mut fetch = |step: u64, at: u64, engine: &mut u64, spans: &mut Vec<Span>, buffers: &mut Vec<u8>| {
+    let fetch = |step: u64, at: u64, engine: &mut u64, spans: &mut Vec<Span>, buffers: &mut Vec<u8>| {
         let mut done = at;
         for window in 0..sketch.windows.len() {
             let (name, out, ..) = sketch.windows[window];

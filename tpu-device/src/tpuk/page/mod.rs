@@ -113,7 +113,7 @@ fn launch(inspection: &Inspection) -> String {
     };
     let steps = counted(inspection.steps(), "step");
     let extents: Vec<String> = inspection.grid.iter().take(12).map(|dim| count(dim.extent)).collect();
-    let grid = if extents.is_empty() { steps } else { format!("{} = {steps}", extents.join(" × ")) };
+    let grid = if extents.len() < 2 { steps } else { format!("{} = {steps}", extents.join(" × ")) };
     [
         group("configuration", &mut config.into_iter()),
         group("sizes", &mut sizes.into_iter()),

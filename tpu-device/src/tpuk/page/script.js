@@ -59,16 +59,12 @@
 
   // Labels of the memory map that its narrower blocks have no room for.
   const map = () => {
-    for (const holder of document.querySelectorAll(".blocktext")) {
+    for (const holder of document.querySelectorAll(".blocktext, .freetext")) {
       const room = holder.width.baseVal.value;
       for (const text of holder.querySelectorAll("text")) {
         text.classList.remove("h");
         text.classList.toggle("h", text.getComputedTextLength() + 8 > room);
       }
-    }
-    for (const text of document.querySelectorAll(".freetext")) {
-      text.classList.remove("h");
-      text.classList.toggle("h", text.getComputedTextLength() + 8 > text.parentNode.width.baseVal.value);
     }
   };
   addEventListener("resize", map);

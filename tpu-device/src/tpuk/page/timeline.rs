@@ -89,13 +89,14 @@ impl Picture<'_> {
         }
         let (bottom, height) = (y, y - GAP + BOTTOM);
         let bands = self.bands(lanes, bottom);
+        let heads = self.heads();
         let (width, plot) = (px(WIDTH), px(WIDTH - LEFT - RIGHT));
         format!(
             "<div class=scroll><svg id=timeline class=pic width=\"{width}\" height=\"{h}\" viewBox=\"0 0 {width} {h}\" role=group \
              aria-label=\"Timeline of the pipeline\" data-end=\"{end}\" data-left=\"{left}\" data-right=\"{right}\" data-bottom=\"{b}\" \
              data-clock=\"{clock}\">\
              <defs><clipPath id=plot><rect id=plotbox x=\"{left}\" y=0 width=\"{plot}\" height=\"{h}\"/></clipPath></defs>\
-             <g clip-path=\"url(#plot)\">{bands}</g>{names}<g clip-path=\"url(#plot)\" id=bars>{bars}</g>\
+             <g clip-path=\"url(#plot)\">{bands}</g><g class=heads>{heads}</g>{names}<g clip-path=\"url(#plot)\" id=bars>{bars}</g>\
              <g id=axis class=axis>{axis}</g></svg></div>",
             h = px(height),
             b = px(bottom),
@@ -105,6 +106,14 @@ impl Picture<'_> {
             clock = self.inspection.chip.clock_mhz,
             axis = self.axis(bottom),
         )
+    }
+
+    /// What the numbers above the bands are: the step, and its place in the grid.
+    fn heads(&self) -> String {
+        let names: Vec<&str> = self.inspection.grid.iter().map(|dim| dim.name.as_str()).collect();
+        // Few letters have room; the bands' own words have the names too.
+        let (names, x) = (clipped(&names.join(" "), 11), px(LEFT - 12.0));
+        format!("<text class=name x=\"{x}\" y=20>step</text><text class=\"name place\" x=\"{x}\" y=35>{}</text>", Text(&names))
     }
 
     fn lane(&self, rows: &Rows<'_>, y: f64, height: f64, busy: u64) -> String {
@@ -221,7 +230,7 @@ impl Picture<'_> {
                 counted(to - from, "cycle"),
                 time(to - from, self.inspection.chip.clock_mhz)
             );
-            bands += &self.band(class, (from, to), Some(step), &format!("step {step}"), &title, bottom);
+            bands += &self.band(class, (from, to), Some(step), &count(step), &title, bottom);
         }
         if last < self.end && self.all {
             bands += &self.band("edge", (last, self.end), None, "drain", "after the last step: its blocks leave", bottom);
@@ -232,7 +241,8 @@ impl Picture<'_> {
     fn band(&self, class: &str, (from, to): (u64, u64), step: Option<u64>, label: &str, title: &str, bottom: f64) -> String {
         let (x, right) = (self.x(from), self.x(to));
         let middle = (x + right) / 2.0;
-        let place = step.map(|step| self.place(step)).unwrap_or_default();
+        let place: Vec<String> = step.iter().flat_map(|&step| indices(self.inspection, step)).map(|(_, at)| at.to_string()).collect();
+        let place = place.join(" ");
         let line = |text: &str, class: &str, y: f64| {
             let hidden = if text.chars().count() as f64 * LETTER + 8.0 <= right - x { "" } else { " h" };
             format!("<text class=\"{class}{hidden}\" x=\"{}\" y=\"{}\">{}</text>", px(middle), px(y), Text(text))
