@@ -32,6 +32,7 @@ mod error;
 mod guard;
 pub mod io;
 mod launch;
+pub mod libtpu;
 mod memory;
 mod once;
 mod operation;

@@ -33,6 +33,10 @@ pub struct Chip {
     pub clock_mhz: u32,
     /// Whether lanes can be gathered across sublanes, which turns a column into a row.
     pub sublane_gather: bool,
+    /// Whether a tile of bf16 has an approximate reciprocal.
+    pub bf16_reciprocal: bool,
+    /// Whether tiles of 8 and 4 bits are shifted.
+    pub byte_shifts: bool,
     /// The floats that the matrix units take, beside each other and beside integers of at most 8 bits.
     pub product_floats: &'static [DType],
     /// Whether the matrix units multiply integers of at most 8 bits with each other.
@@ -45,10 +49,10 @@ pub const SUBLANES: usize = 8;
 pub const LANES: usize = 128;
 
 impl Chip {
-    // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, product_floats,
-    // int8_products: "libtpu", by bisection and trial. smem: "jax". clock: the peak in bf16 ("jax", "cloud") over
-    // the 2·mxus·mxu_size² operations of a cycle, twice as many on v6e and tpu7x: libtpu's estimates of large
-    // products are faster there than one such product a cycle.
+    // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, bf16_reciprocal, byte_shifts,
+    // product_floats, int8_products: "libtpu", by bisection and trial. smem: "jax". clock: the peak in bf16 ("jax",
+    // "cloud") over the 2·mxus·mxu_size² operations of a cycle, twice as many on v6e and tpu7x: libtpu's estimates of
+    // large products are faster there than one such product a cycle.
 
     /// TPU v4.
     pub const V4: Chip = Chip {
@@ -62,6 +66,8 @@ impl Chip {
         hbm_bytes: 32 * GIB,
         clock_mhz: 1050,
         sublane_gather: false,
+        bf16_reciprocal: false,
+        byte_shifts: false,
         product_floats: &[DType::F32, DType::Bf16],
         int8_products: false,
     };
@@ -77,6 +83,8 @@ impl Chip {
         hbm_bytes: 16 * GIB,
         clock_mhz: 1500,
         sublane_gather: true,
+        bf16_reciprocal: false,
+        byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
@@ -93,6 +101,8 @@ impl Chip {
         hbm_bytes: 95 * GIB,
         clock_mhz: 1750,
         sublane_gather: true,
+        bf16_reciprocal: false,
+        byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
@@ -108,6 +118,8 @@ impl Chip {
         hbm_bytes: 32 * GIB,
         clock_mhz: 1750,
         sublane_gather: true,
+        bf16_reciprocal: true,
+        byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
@@ -123,6 +135,8 @@ impl Chip {
         hbm_bytes: 192 * GIB,
         clock_mhz: 2200,
         sublane_gather: true,
+        bf16_reciprocal: true,
+        byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F4E2M1Fn],
         int8_products: true,
     };

@@ -130,9 +130,13 @@ fn choices(entry: &Entry, declared: &Declared) -> Result<Vec<Vec<(&'static str, 
     let mut all: Vec<Vec<(&'static str, DType)>> = vec![vec![]];
     for (name, dtypes) in &entry.dtypes {
         let Some((_, Name::Element(name))) = declared.find(entry, name) else {
-            return Err(Failure::kernel(format!("kernel `{}` is registered with element types of `{name}`, which it lacks", entry.name)));
+            return Err(Failure::kernel(format!(
+                "kernel `{}` is registered with element types of `{name}`, which it lacks",
+                entry.name
+            )));
         };
-        all = dtypes.iter().flat_map(|&dtype| all.iter().map(move |chosen| [chosen.as_slice(), &[(name, dtype)]].concat())).collect();
+        all =
+            dtypes.iter().flat_map(|&dtype| all.iter().map(move |chosen| [chosen.as_slice(), &[(name, dtype)]].concat())).collect();
     }
     Ok(all)
 }
@@ -150,7 +154,11 @@ pub(super) fn unknown(entries: &[&Entry], name: &str) -> Failure {
         known.extend(names.into_iter().map(|(name, what)| shown(name, what)));
     }
     let mut distinct: Vec<String> = vec![];
-    known.into_iter().for_each(|name| if !distinct.contains(&name) { distinct.push(name) });
+    known.into_iter().for_each(|name| {
+        if !distinct.contains(&name) {
+            distinct.push(name)
+        }
+    });
     let close = close_names(name, distinct.iter().map(String::as_str));
     let hint = if close.is_empty() { String::new() } else { format!("; did you mean `{}`?", close.join("` or `")) };
     let who = match entries {
@@ -220,7 +228,9 @@ impl Case<'_> {
             self.dtype(argument).ok_or_else(|| {
                 let (name, parameter) = (argument.name, argument.parameter.unwrap_or_default());
                 let example = format!("--config {}=f32", parameter.to_lowercase());
-                Failure::usage(format!("the element type `{parameter}` of operand `{name}` is not chosen: give it with `{example}`"))
+                Failure::usage(format!(
+                    "the element type `{parameter}` of operand `{name}` is not chosen: give it with `{example}`"
+                ))
             })
         });
         types.collect()
@@ -271,6 +281,11 @@ impl Case<'_> {
         case
     }
 
+    /// With these sizes.
+    pub(super) fn with_sizes(&self, sizes: &[(String, usize)]) -> Self {
+        Case { sizes: sizes.iter().cloned().collect(), ..self.clone() }
+    }
+
     /// With other element types of the inputs: those of a file.
     pub(super) fn with_types(mut self, inputs: &[DType]) -> Self {
         for (argument, &dtype) in self.declared.arrays().zip(inputs) {
@@ -292,7 +307,8 @@ impl Case<'_> {
             let value = self.elements.iter().find(|(n, _)| n == name)?.1;
             Some((name.to_lowercase(), value.to_string()))
         };
-        let mut chosen: Vec<(String, String)> = blocks.iter().filter_map(block).chain(elements.iter().filter_map(element)).collect();
+        let mut chosen: Vec<(String, String)> =
+            blocks.iter().filter_map(block).chain(elements.iter().filter_map(element)).collect();
         if self.config.precision != Precision::default() {
             chosen.push((PRECISION.to_string(), self.config.precision.to_string()));
         }

@@ -73,8 +73,8 @@ pub struct Entry {
     pub(super) reference: Option<Reference>,
     pub(super) tolerance: f64,
     pub(super) tolerances: Vec<(Precision, f64)>,
-    pub(super) bench: Vec<Vec<(String, String)>>,
-    pub(super) peer: Option<(String, Reference)>,
+    /// Rows of `bench`: a name, and what is set.
+    pub(super) bench: Vec<(String, Vec<(String, String)>)>,
 }
 
 impl Entry {
@@ -100,7 +100,6 @@ impl Entry {
             tolerance: 1e-5,
             tolerances: vec![],
             bench: vec![],
-            peer: None,
         }
     }
 
@@ -162,19 +161,10 @@ impl Entry {
         self
     }
 
-    /// A row of `bench`: sizes, block sizes and element types by name, as `--config` takes them.
-    pub fn bench<N: Display, V: Display>(mut self, set: impl IntoIterator<Item = (N, V)>) -> Entry {
-        self.bench.push(texts(set));
-        self
-    }
-
-    /// What `bench` measures beside the kernel: another way to compute the outputs, on the same arrays, and its name.
-    pub fn peer(
-        mut self,
-        name: impl Into<String>,
-        compute: impl Fn(&Call) -> Result<Vec<Vec<f64>>, String> + Send + Sync + 'static,
-    ) -> Entry {
-        self.peer = Some((name.into(), Box::new(compute)));
+    /// A row of `bench`, named by work, type and size (`matmul_f32_1024`): sizes, block sizes and element types by name, as
+    /// `--config` takes them.
+    pub fn bench<N: Display, V: Display>(mut self, row: impl Into<String>, set: impl IntoIterator<Item = (N, V)>) -> Entry {
+        self.bench.push((row.into(), texts(set)));
         self
     }
 }

@@ -2,6 +2,7 @@
 
 use super::output::Closed;
 use crate::DeviceError;
+use crate::libtpu::LibtpuError;
 use std::fmt::Write as _;
 use tpu_kernel::Error;
 
@@ -18,6 +19,16 @@ pub(super) enum Exit {
     Kernel = 3,
     /// A file cannot be read or written.
     File = 4,
+    /// We refuse a kernel for a chip.
+    Unsupported = 5,
+    /// libtpu does.
+    Refused = 6,
+    /// libtpu died, or took too long.
+    Crashed = 7,
+    /// There is no libtpu.
+    Missing = 8,
+    /// What is there cannot be used.
+    Unfit = 9,
 }
 
 /// What each exit code means, a line each.
@@ -27,7 +38,12 @@ Exit codes:
   1  run: a result differs from its reference
   2  the command line is wrong: an unknown kernel, chip, name or option, or a value that is none
   3  a kernel cannot be built, launched or run: the error has a code, and docs/errors.md a page for it
-  4  a file cannot be read or written";
+  4  a file cannot be read or written
+  5  verify: a kernel is unsupported on a chip, and none is refused or crashed
+  6  verify: libtpu refuses a kernel, and none crashed
+  7  verify: libtpu crashed on a kernel, or took longer than the limit
+  8  verify: there is no libtpu
+  9  verify: what was found cannot be used as libtpu";
 
 /// Why a command ends early: text for the user, and the kind.
 #[derive(Clone, Debug)]
@@ -85,6 +101,16 @@ impl From<DeviceError> for Failure {
             | DeviceError::Unsavable { .. }
             | DeviceError::TensorName { .. } => Exit::File,
             _ => Exit::Kernel,
+        };
+        Failure { exit, text: error.render(), reason: error.to_string(), code: Some(error.code()) }
+    }
+}
+
+impl From<LibtpuError> for Failure {
+    fn from(error: LibtpuError) -> Failure {
+        let exit = match error {
+            LibtpuError::Missing { .. } => Exit::Missing,
+            LibtpuError::Unfit { .. } | LibtpuError::Worker { .. } => Exit::Unfit,
         };
         Failure { exit, text: error.render(), reason: error.to_string(), code: Some(error.code()) }
     }

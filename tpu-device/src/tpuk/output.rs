@@ -24,7 +24,12 @@ pub(super) struct Output {
 
 impl Output {
     /// One result: the object, or the text.
-    pub(super) fn result(&self, progress: &Progress, json: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    pub(super) fn result(
+        &self,
+        progress: &Progress,
+        json: impl FnOnce() -> Value,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
         let line = if self.json { json().to_string() } else { text() };
         Ok(progress.suspend(|| write(&format!("{line}\n")))?)
     }

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use tpu_kernel::chips::Chip;
 use tpu_kernel::ir::{DType, Kernel, SizeFault, SizeId};
 use tpu_kernel::launch::{Binding, Launchable, bind};
+use tpu_kernel::legalise::legalise;
+use tpu_kernel::predict::Prediction;
 use tpu_kernel::{Error, mosaic, passes};
 
 /// A kernel for one case, before any chip is known.
@@ -47,7 +49,10 @@ impl Staged {
                         let (size, all) = (name(id), kernel.sizes.join(", "));
                         let reason = match case.sizes.get(size) {
                             Some(n) => format!("size `{size}` cannot be {n}: sizes are below 2147483648"),
-                            None => format!("size `{size}` has no value: give it with `--{size} N` (kernel `{}` has the sizes {all})", kernel.name),
+                            None => format!(
+                                "size `{size}` has no value: give it with `--{size} N` (kernel `{}` has the sizes {all})",
+                                kernel.name
+                            ),
                         };
                         return Err(Failure::usage(reason));
                     }
@@ -67,12 +72,23 @@ impl Staged {
 
     /// The module for Google's compiler, or why there is none.
     pub(super) fn stablehlo(&self, chip: &Chip, binding: &Binding) -> Result<String, Failure> {
-        mosaic::stablehlo(&self.kernel, binding, chip).map_err(refused)
+        Ok(mosaic::stablehlo(&self.kernel, binding, chip).map_err(Error::from)?)
     }
 
     /// The kernel in the language of that compiler.
     pub(super) fn mosaic(&self, chip: &Chip, binding: &Binding) -> Result<String, Failure> {
-        mosaic::print(&self.kernel, binding, chip).map_err(refused)
+        Ok(mosaic::print(&self.kernel, binding, chip).map_err(Error::from)?)
+    }
+
+    /// The kernel in operations that the chip has.
+    pub(super) fn legalised(&self, chip: &Chip) -> Result<Kernel, Failure> {
+        Ok(legalise(&self.kernel, chip).map_err(Error::from)?)
+    }
+
+    /// How long the launch would take, by the model.
+    pub(super) fn predict(&self, chip: &Chip, binding: &Binding) -> Result<Prediction, Failure> {
+        let _ = (self.legalised(chip)?, binding);
+        Err(Failure::kernel("the model is not there yet"))
     }
 
     /// Whether the chip takes the case.
