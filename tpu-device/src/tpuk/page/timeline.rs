@@ -12,7 +12,7 @@ use tpu_kernel::predict::{Prediction, Span, Unit};
 /// The picture's width where nothing scales it, and what lies left and right of the plot.
 const WIDTH: f64 = 1200.0;
 const LEFT: f64 = 86.0;
-const RIGHT: f64 = 18.0;
+const RIGHT: f64 = 36.0;
 /// Above the lanes: the steps' numbers. Below: the axis.
 const TOP: f64 = 46.0;
 const BOTTOM: f64 = 46.0;
@@ -241,7 +241,8 @@ impl Picture<'_> {
     fn band(&self, class: &str, (from, to): (u64, u64), step: Option<u64>, label: &str, title: &str, bottom: f64) -> String {
         let (x, right) = (self.x(from), self.x(to));
         let middle = (x + right) / 2.0;
-        let place: Vec<String> = step.iter().flat_map(|&step| indices(self.inspection, step)).map(|(_, at)| at.to_string()).collect();
+        let place: Vec<String> =
+            step.iter().flat_map(|&step| indices(self.inspection, step)).map(|(_, at)| at.to_string()).collect();
         let place = place.join(" ");
         let line = |text: &str, class: &str, y: f64| {
             let hidden = if text.chars().count() as f64 * LETTER + 8.0 <= right - x { "" } else { " h" };

@@ -169,11 +169,7 @@ fn block_rect(block: &Block<'_>, scale: u64, y: f64, height: f64, labels: bool) 
     line(&if row.buffers > 1 { format!("{} {}", row.role, block.buffer) } else { row.role.to_string() }, "blockpart", 38);
     line(&bytes(row.padded), "blockpart", 54);
     let seam = if labels { "<rect class=seam width=\"1.5\" height=\"100%\"/>" } else { "" };
-    let text = if text.is_empty() {
-        text
-    } else {
-        format!("<svg width=\"100%\" height=\"100%\" class=blocktext>{text}</svg>")
-    };
+    let text = if text.is_empty() { text } else { format!("<svg width=\"100%\" height=\"100%\" class=blocktext>{text}</svg>") };
     format!(
         "<svg class=\"m {}\" data-o={} x=\"{}\" y={y} width=\"{}\" height={height}><title>{}</title>\
          <rect class=block width=\"100%\" height=\"100%\"/>{hatch}{seam}{text}</svg>",

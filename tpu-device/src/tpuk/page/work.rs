@@ -60,7 +60,13 @@ pub(super) fn work(inspection: &Inspection, prediction: &Prediction) -> String {
         format!(
             "<div class=\"unit{state}\" title=\"{cycles} cycles, {time}\"><span class=unitname>{name}</span>\
              <span class=meter><i class=\"{class}\" style=\"width:{width:.2}%\"></i></span><span class=n>{text}</span></div>",
-            state = if most { " most" } else if cycles == 0 { " idle" } else { "" },
+            state = if most {
+                " most"
+            } else if cycles == 0 {
+                " idle"
+            } else {
+                ""
+            },
             cycles = count(cycles),
             time = time(cycles, inspection.chip.clock_mhz),
             name = unit.name(),
