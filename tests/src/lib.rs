@@ -37,3 +37,7 @@ pub struct Language;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/transformations.md")]
 pub struct Transformations;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/tpuk.md")]
+pub struct Tpuk;
