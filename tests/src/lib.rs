@@ -15,6 +15,8 @@ pub mod legality;
 pub mod libtpu;
 pub mod matrix;
 pub mod one_op;
+pub mod pictured;
+pub mod prediction;
 pub mod transformed;
 
 /// The snippets of the documents compile and run.

@@ -40,6 +40,7 @@ mod program;
 mod registry;
 mod sum;
 mod tensor;
+pub mod tpuk;
 
 pub use args::{ArgSpec, Arguments};
 pub use cache::KernelStats;
