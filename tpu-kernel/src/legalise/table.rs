@@ -18,6 +18,8 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         // Printed where it is used, and a constant of any type can be a tile.
         OpKind::Const(_) | OpKind::Iota { .. } => true,
         OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => true,
+        // A scalar is a word, or else a constant.
+        OpKind::Broadcast(_) if operands[0].is_scalar() => true,
         OpKind::Broadcast(_) | OpKind::Reshape(_) | OpKind::Transpose(_) => types,
         OpKind::Unary(op) => elementwise::unary(chip, *op, operands[0]),
         OpKind::Binary(op) => elementwise::binary(chip, *op, operands[0]),
@@ -34,7 +36,8 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
             types && a.dtype() == b.dtype() && dims.transposed(a.shape(), b.shape()).is_some()
         }
         OpKind::Slice { .. } | OpKind::Concat { .. } => false,
-        OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } | OpKind::Extract(_) => false,
+        OpKind::Extract(_) => matches!(operands[0].dtype(), DType::F32 | DType::I32 | DType::U32),
+        OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => false,
         OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => false,
         OpKind::If | OpKind::For | OpKind::While => true,
     }
