@@ -45,7 +45,12 @@ pub fn names() -> (Vec<&'static str>, Vec<&'static str>) {
 
 /// Every combination of that operation.
 pub fn cases(name: &str) -> Vec<Case> {
-    let combinations = SHAPES.iter().flat_map(|shape| combinations(name, shape));
+    cases_on(name, &SHAPES)
+}
+
+/// Every combination of that operation on tiles of these shapes.
+pub fn cases_on(name: &str, shapes: &[&[usize]]) -> Vec<Case> {
+    let combinations = shapes.iter().flat_map(|shape| combinations(name, shape));
     let cases: Vec<Case> = combinations.map(|one| case(&one.kind, &one.operands, &one.results)).collect();
     assert!(!cases.is_empty(), "`{name}` takes no operands at all");
     cases

@@ -5,10 +5,13 @@
 
 mod casts;
 mod elementwise;
+mod structure;
+
+pub(super) use structure::{gathers, last, vector};
 
 use super::{Rule, stored};
 use crate::chips::Chip;
-use crate::ir::{BinaryOp, DType, OpKind, ReduceOp, Type};
+use crate::ir::{BinaryOp, DType, OpKind, Type};
 
 /// Whether the chip has the operation on operands of these types.
 pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
@@ -16,11 +19,8 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
     let types = operands.iter().all(|ty| spoken(ty.dtype()));
     match kind {
         // Printed where it is used, and a constant of any type can be a tile.
-        OpKind::Const(_) | OpKind::Iota { .. } => true,
+        OpKind::Const(_) => true,
         OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => true,
-        // A scalar is a word, or else a constant.
-        OpKind::Broadcast(_) if operands[0].is_scalar() => true,
-        OpKind::Broadcast(_) | OpKind::Reshape(_) | OpKind::Transpose(_) => types,
         OpKind::Unary(op) => elementwise::unary(chip, *op, operands[0]),
         OpKind::Binary(op) => elementwise::binary(chip, *op, operands[0]),
         OpKind::Compare(op) => elementwise::compare(*op, operands[0]),
@@ -30,15 +30,26 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         OpKind::StochasticRound(_) => false,
         // In memory each type that is stored as itself.
         OpKind::Load(_) | OpKind::Store => operands[0].dtype() == stored(operands[0].dtype()),
-        OpKind::Reduce { op, .. } => types && matches!(op, ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min),
         OpKind::Dot { dims, .. } => {
             let [a, b] = [operands[0], operands[1]];
             types && a.dtype() == b.dtype() && dims.transposed(a.shape(), b.shape()).is_some()
         }
-        OpKind::Slice { .. } | OpKind::Concat { .. } => false,
-        OpKind::Extract(_) => matches!(operands[0].dtype(), DType::F32 | DType::I32 | DType::U32),
-        OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => false,
-        OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => false,
+        OpKind::Iota { .. }
+        | OpKind::Broadcast(_)
+        | OpKind::Reshape(_)
+        | OpKind::Transpose(_)
+        | OpKind::Slice { .. }
+        | OpKind::Concat { .. }
+        | OpKind::Rotate { .. }
+        | OpKind::Gather { .. }
+        | OpKind::Scan { .. }
+        | OpKind::Sort { .. }
+        | OpKind::Extract(_)
+        | OpKind::Reduce { .. }
+        | OpKind::PrngSeed
+        | OpKind::PrngBits(_)
+        | OpKind::Print(_)
+        | OpKind::Check(_) => structure::native(chip, kind, operands),
         OpKind::If | OpKind::For | OpKind::While => true,
     }
 }
