@@ -15,6 +15,9 @@ use crate::launch::Binding;
 /// Tiles of more registers than this do not stay in registers from one phase to the next.
 const KEPT: f64 = 40.0;
 
+/// From one phase to the next; what is stored and loaded again lies between.
+const PHASE: usize = 2;
+
 /// A part of the body.
 pub(super) enum Node<'a> {
     /// Computes scalars.
@@ -169,11 +172,12 @@ impl<'a> Planner<'a> {
             }
             let mut load = Work::default();
             load.add(Unit::Load, registers / self.rates.loads);
-            work.push((phase, load));
-            if !fact.again {
+            if fact.again {
+                work.push((phase, load));
+            } else {
                 let mut store = Work::default();
                 store.add(Unit::Store, registers / self.rates.stores);
-                work.push((fact.phase, store));
+                work.extend([(fact.phase + 1, store), (phase + 1, load)]);
             }
         }
         work
@@ -185,7 +189,11 @@ impl<'a> Planner<'a> {
         let source = op.operands.first().map_or(result, |&v| self.ty(v));
         let mut now = |done: Work| work.push((phase, done));
         match &op.kind {
-            OpKind::Unary(kind) => now(elementwise(unary(*kind, source.dtype(), rates), 1, source, &fact.layout, rates)),
+            OpKind::Unary(kind) => {
+                let each = unary(*kind, source.dtype(), rates);
+                fact.ready += each.functions * rates.start_function;
+                now(elementwise(each, 1, source, &fact.layout, rates));
+            }
             OpKind::Binary(kind) => {
                 let mut each = binary(*kind, source.dtype(), rates);
                 if *kind == BinaryOp::Div && source.dtype().is_float() {
@@ -219,15 +227,18 @@ impl<'a> Planner<'a> {
                 let (before, across) = reduce(*kind, source, *axis, rates);
                 now(before);
                 let lanes = *axis + 1 == source.shape().rank();
-                work.push((phase + 1, across));
-                fact.phase = phase + 2;
+                work.push((phase + PHASE, across));
+                fact.phase = phase + 2 * PHASE;
                 fact.ready += if lanes { rates.start_across } else { 0.0 };
                 fact.layout.constant[*axis] = true;
                 fact.layout.spread = lanes || fact.layout.spread;
             }
             OpKind::Dot { dims, precision } => {
                 let product = Product::of(dims, *precision, source, self.ty(op.operands[1]));
-                now(product.work(self.chip, rates));
+                // Loaded operands stream; computed ones wait until they are there.
+                let begin = if phase == 0 { 0 } else { phase + PHASE };
+                work.push((begin, product.work(self.chip, rates)));
+                fact.phase = if phase == 0 { 0 } else { begin + PHASE };
                 fact.ready += rates.start_product;
                 fact.layout = Layout::default();
             }
@@ -299,6 +310,7 @@ impl<'a> Planner<'a> {
             let mut spread = Work::default();
             let registers = registers(source.shape(), bits(source.dtype()), &fact.layout);
             spread.add(Unit::Xlu, registers * self.rates.across);
+            fact.ready += self.rates.start_across;
             now(spread);
         }
         for axis in 0..rank {
