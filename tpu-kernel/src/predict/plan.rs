@@ -152,7 +152,14 @@ impl<'a> Planner<'a> {
         let here = operands.iter().filter(|f| f.stretch == self.stretch);
         let ready = here.map(|f| f.ready).fold(0.0, f64::max);
         let layouts: Vec<Layout> = operands.iter().map(|f| f.layout).collect();
-        let mut fact = Fact { layout: Layout::of(&layouts), phase, ready, stretch: self.stretch, again: false, fixed: false };
+        let mut fact = Fact {
+            layout: Layout::of(&layouts),
+            phase,
+            ready,
+            stretch: self.stretch,
+            again: Self::again(op, &operands),
+            fixed: false,
+        };
         let mut work = self.kept(op, phase);
         self.work(op, &operands, &mut fact, &mut work);
         let ready = fact.ready;
@@ -207,10 +214,7 @@ impl<'a> Planner<'a> {
             }
             OpKind::Compare(_) => now(elementwise(Each { arithmetic: 1.0, functions: 0.0 }, 2, source, &fact.layout, rates)),
             OpKind::Select => now(elementwise(Each { arithmetic: 1.0, functions: 0.0 }, 2, result, &fact.layout, rates)),
-            OpKind::Cast(to) => {
-                fact.again = operands.iter().all(|f| f.again);
-                now(cast(source.dtype(), *to, source.shape(), &fact.layout, rates));
-            }
+            OpKind::Cast(to) => now(cast(source.dtype(), *to, source.shape(), &fact.layout, rates)),
             OpKind::Bitcast(_) if bits(source.dtype()) == bits(result.dtype()) => {}
             OpKind::Bitcast(_) | OpKind::StochasticRound(_) => {
                 now(elementwise(Each { arithmetic: 2.0, functions: 0.0 }, 1, result, &fact.layout, rates));
@@ -229,7 +233,11 @@ impl<'a> Planner<'a> {
                 let lanes = *axis + 1 == source.shape().rank();
                 work.push((phase + PHASE, across));
                 fact.phase = phase + 2 * PHASE;
-                fact.ready += if lanes { rates.start_across } else { 0.0 };
+                fact.ready += match lanes {
+                    true => rates.start_across,
+                    // One sum after the other, where there are too few columns to fill the time.
+                    false => (rates.chain * chained(source.shape(), *axis) - before.most()).max(0.0),
+                };
                 fact.layout.constant[*axis] = true;
                 fact.layout.spread = lanes || fact.layout.spread;
             }
@@ -321,6 +329,16 @@ impl<'a> Planner<'a> {
         fact.layout.spread = true;
     }
 
+    /// Whether a value that is computed so from others can be computed again where it is needed, without storing it.
+    fn again(op: &Op, operands: &[Fact]) -> bool {
+        let cheap = match &op.kind {
+            OpKind::Select | OpKind::Compare(_) | OpKind::Cast(_) => true,
+            OpKind::Binary(kind) => matches!(kind, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor),
+            _ => false,
+        };
+        cheap && operands.iter().all(|f| f.again)
+    }
+
     /// Whether a tile keeps its registers: its last two dimensions stay, or parts lie at whole registers.
     fn in_place(&self, op: &Op, source: Type, result: Type) -> bool {
         let aligned = |shape: Shape, dtype: DType| {
@@ -343,4 +361,10 @@ impl<'a> Planner<'a> {
             _ => false,
         }
     }
+}
+
+/// Registers that a reduction adds up one after the other.
+fn chained(shape: Shape, axis: usize) -> f64 {
+    let size = shape.dim(axis);
+    if axis + 2 == shape.rank() { size.div_ceil(crate::chips::SUBLANES) as f64 } else { size as f64 }
 }
