@@ -15,24 +15,24 @@ module {
   } {
     %c0 = arith.constant 0 : index
     %c8 = arith.constant 8 : index
-    %0 = vector.load %x[%c0, %c0] : memref<16x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32> loc("tests/tests/mosaic.rs":59:15)
-    %1 = vector.load %x[%c8, %c0] : memref<16x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32> loc("tests/tests/mosaic.rs":59:53)
-    %2 = arith.addf %0, %1 : vector<8x128xf32> loc("tests/tests/mosaic.rs":59:13)
-    vector.store %2, %o[%c0, %c0] : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32> loc("tests/tests/mosaic.rs":59:7)
+    %0 = vector.load %x[%c0, %c0] : memref<16x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32> loc("tests/tests/mosaic.rs":60:15)
+    %1 = vector.load %x[%c8, %c0] : memref<16x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32> loc("tests/tests/mosaic.rs":60:53)
+    %2 = arith.addf %0, %1 : vector<8x128xf32> loc("tests/tests/mosaic.rs":60:13)
+    vector.store %2, %o[%c0, %c0] : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32> loc("tests/tests/mosaic.rs":60:7)
     return
   }
   func.func @map_x(%i: i32) -> (i32, i32) {
     %cst_0 = arith.constant 8 : i32
     %cst_1 = arith.constant 1 : i32
     %cst_2 = arith.constant 128 : i32
-    %0 = arith.muli %i, %cst_0 : i32 loc("tests/tests/mosaic.rs":56:34)
-    %1 = arith.muli %cst_1, %cst_2 : i32 loc("tests/tests/mosaic.rs":56:52)
+    %0 = arith.muli %i, %cst_0 : i32 loc("tests/tests/mosaic.rs":57:34)
+    %1 = arith.muli %cst_1, %cst_2 : i32 loc("tests/tests/mosaic.rs":57:52)
     return %0, %1 : i32, i32
   }
   func.func @map_o(%i: i32) -> (i32, i32) {
     %cst_0 = arith.constant 8 : i32
     %cst_1 = arith.constant 0 : i32
-    %0 = arith.muli %i, %cst_0 : i32 loc("tests/tests/mosaic.rs":57:34)
+    %0 = arith.muli %i, %cst_0 : i32 loc("tests/tests/mosaic.rs":58:34)
     return %0, %cst_1 : i32, i32
   }
 }

@@ -2,6 +2,8 @@
 //! kernels, libtpu as a judge, and the measuring of functions.
 
 pub mod accuracy;
+pub mod agreement;
+pub mod browser;
 pub mod devices;
 pub mod executors;
 pub mod filetest;
@@ -9,9 +11,12 @@ pub mod generate;
 pub mod golden;
 pub mod idioms;
 pub mod kernels;
+pub mod legalised;
+pub mod legality;
 pub mod libtpu;
 pub mod matrix;
 pub mod one_op;
+pub mod pictured;
 pub mod prediction;
 pub mod transformed;
 
@@ -33,3 +38,7 @@ pub struct Language;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/transformations.md")]
 pub struct Transformations;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/tpuk.md")]
+pub struct Tpuk;

@@ -1,24 +1,25 @@
 //! The Mosaic text of whole kernels, as committed, and that libtpu accepts it where there is one.
 //!
 //! `BLESS=1` rewrites the texts. `LIBTPU_PATH` names libtpu.so; without it only the texts are compared.
+//! libtpu runs in workers, processes of their own.
 
 use half::bf16;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use tpu_device::libtpu::Verdict;
 use tpu_kernel::chips::Chip;
 use tpu_kernel::ir::{
     BlockDim, DType, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Precision, Shape, SizeExpr, Type, Value, Window,
 };
 use tpu_kernel::lang::{Each, Transform};
 use tpu_kernel::launch::{Allow, Binding, Config, Launchable, bind};
+use tpu_kernel::legalise::Rule;
 use tpu_kernel::mosaic;
 use tpu_kernel::passes::canonicalise;
 use tpu_kernel::prelude::*;
 use tpu_tests::executors::{Array, INTERPRETER, run};
 use tpu_tests::generate::{Words, generate_in};
 use tpu_tests::kernels::Writer;
-use tpu_tests::libtpu::{self, Verdict};
+use tpu_tests::libtpu::{accepted, judge, library};
 use tpu_tests::{idioms, kernels, one_op};
 
 // The kernels of the examples, as people run them.
@@ -104,7 +105,11 @@ fn refusal(dtype: DType, shape: &[usize], f: impl FnOnce(&mut Writer, Value, &[V
     let x = w.input("x", dtype, &dims, &[None, None]);
     let n = w.scalar("n", DType::I32);
     let start = [n, w.constant(0)];
-    f(&mut w, x, &start);
+    let tile = f(&mut w, x, &start);
+    let held = w.ty(tile).shape();
+    let dims: Vec<_> = held.dims().iter().map(|&n| (SizeExpr::Const(n as i64), BlockDim::Blocked(n))).collect();
+    let o = w.output("o", dtype, &dims, &vec![None; dims.len()]);
+    w.store(o, tile);
     let kernel = w.finish();
     let binding = bind(&kernel, &Chip::V5E, &[(dtype, shape.to_vec())], &Config::default()).expect("a launch that may run");
     mosaic::print(&kernel, &binding, &Chip::V5E).expect_err("a refusal").to_string()
@@ -112,29 +117,24 @@ fn refusal(dtype: DType, shape: &[usize], f: impl FnOnce(&mut Writer, Value, &[V
 
 #[test]
 fn what_cannot_be_said_is_refused() {
-    let unaligned = refusal(DType::F32, &[64, 256], |w, x, start| w.load_at(x, &[8, 256], start));
+    let unaligned = refusal(DType::F32, &[1024, 1024], |w, x, start| w.load_at(x, &[8, 1024], start));
     assert_eq!(
         unaligned,
-        "`load` cannot be written as Mosaic: a dynamic start along axis 0 of [64x256] must be a multiple of 8 that can be seen, \
+        "`load` has no form on v5e: a dynamic start along axis 0 of [1024x1024] must be a multiple of 8 that can be seen, \
          as in `i * 8`"
     );
-    let reshape = refusal(DType::F32, &[1000, 100], |w, x, _| {
+    let reshape = refusal(DType::F32, &[521, 1030], |w, x, _| {
         let tile = w.load(x);
-        w.op(OpKind::Reshape(Shape::new(&[800, 125])), &[tile])
+        w.op(OpKind::Reshape(Shape::new(&[1030, 521])), &[tile])
     });
-    assert!(reshape.contains("cannot reshape [1000x100] to [800x125]"), "{reshape}");
+    assert!(
+        reshape.contains("a tile of [521x1030] cannot be reshaped to [1030x521]: it would be cut into 1551 pieces"),
+        "{reshape}"
+    );
     let kernel = kernels::softmax(8, 128);
     let nothing = Binding { sizes: vec![0, 128], grid: vec![0], arrays: vec![vec![0, 128]; 2] };
     let error = mosaic::print(&kernel, &nothing, &Chip::V5E).expect_err("a refusal");
-    assert_eq!((error.op.as_str(), error.reason.as_str()), ("softmax", "the grid has no step"));
-}
-
-#[tpu_kernel(grid(i: m / 8))]
-fn lifted<H: Dim>(
-    #[block([m, 128] at (element i * H - H pad (H, 0), 0))] x: In<f32, (D<8>, D<128>)>,
-    #[block([m, 128] at (i, 0))] o: Out<f32, (D<8>, D<128>)>,
-) {
-    o.store(x.load());
+    assert_eq!((error.at.as_str(), error.code()), ("softmax", "M007"));
 }
 
 #[tpu_kernel(grid(i: m / 8))]
@@ -150,9 +150,8 @@ fn windows_by_elements_that_libtpu_lacks_are_refused() {
     let refusal = |kernel: &dyn Launchable| {
         let (staged, shapes) = (staged(kernel, &[DType::F32]), [(DType::F32, vec![64, 128])]);
         let binding = bind(&staged, &Chip::V5E, &shapes, kernel.config()).expect("a launch that may run");
-        mosaic::print(&staged, &binding, &Chip::V5E).expect_err("a refusal").reason
+        mosaic::print(&staged, &binding, &Chip::V5E).expect_err("a refusal").rule.to_string()
     };
-    assert_eq!(refusal(&lifted().h(8)), "libtpu has no padding before the array (axis 0)");
     assert!(refusal(&unaligned().m(56)).contains("along axis 0 must start at a multiple of 8"));
 }
 
@@ -165,29 +164,22 @@ fn rows_of_one_tile_start_anywhere() {
         let x = w.input("x", DType::F32, &dims, &[None, None]);
         let n = w.scalar("n", DType::I32);
         let zero = w.constant(0);
-        w.load_at(x, &part, &[n, zero]);
+        let tile = w.load_at(x, &part, &[n, zero]);
+        let dims = part.map(|n: usize| (SizeExpr::Const(n as i64), BlockDim::Blocked(n)));
+        let o = w.output("o", DType::F32, &dims, &[None, None]);
+        w.store(o, tile);
         let kernel = w.finish();
-        let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![shape.to_vec(), vec![]] };
+        let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![shape.to_vec(), vec![], part.to_vec()] };
         assert!(mosaic::print(&kernel, &binding, &Chip::V5E).is_ok(), "{shape:?}");
     }
 }
 
-/// libtpu, or a word (once) that it is missing.
-fn compiler() -> Option<PathBuf> {
-    static SAID: Once = Once::new();
-    let path = libtpu::path();
-    if path.is_none() {
-        SAID.call_once(|| {
-            // Past the test harness, which keeps what passing tests print.
-            let _ = writeln!(std::io::stderr(), "LIBTPU_PATH is not set: what libtpu accepts is not checked");
-        });
-    }
-    path
-}
+/// The program in which libtpu runs.
+const WORKER: &str = env!("CARGO_BIN_EXE_worker");
 
 #[test]
 fn libtpu_accepts_the_kernels() {
-    let Some(library) = compiler() else { return };
+    let Some(library) = library() else { return };
     for chip in [&Chip::V5E, &Chip::V6E] {
         let programs: Vec<String> = cases()
             .iter()
@@ -195,11 +187,9 @@ fn libtpu_accepts_the_kernels() {
                 mosaic::stablehlo(kernel, &bound(kernel, chip, *dtype, shapes), chip).expect("a text")
             })
             .collect();
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
-        let driver = Path::new(env!("CARGO_BIN_EXE_aot"));
-        let verdicts = libtpu::compile(driver, &library, chip.name, &programs, &folder).expect("the compiler runs");
+        let verdicts = judge(WORKER, &library, chip, programs);
         for ((name, ..), verdict) in cases().iter().zip(verdicts) {
-            assert_eq!(verdict, Verdict::Accepted, "{name} on {}", chip.name);
+            assert!(accepted(&verdict), "{name} on {}: {verdict:?}", chip.name);
         }
     }
 }
@@ -207,56 +197,48 @@ fn libtpu_accepts_the_kernels() {
 /// Every operation on its own, and in idioms that fold: what libtpu refuses is a fault of the printer.
 #[test]
 fn libtpu_accepts_every_operation() {
-    let Some(library) = compiler() else { return };
+    let Some(library) = library() else { return };
     // The rest of the language has no text yet, and says so.
     let (cases, unspoken): (Vec<_>, Vec<_>) = one_op::cases().into_iter().chain(idioms::cases()).partition(|case| {
         let config = Config { allow: vec![Allow::BlockShape, Allow::DotTypes], ..Config::default() };
         let binding = bind(&case.kernel, &Chip::V5E, &case.inputs, &config).expect(&case.name);
         match mosaic::print(&case.kernel, &binding, &Chip::V5E) {
             Ok(_) => true,
-            Err(refusal) => !refusal.reason.ends_with("has no spelling in Mosaic text yet"),
+            Err(refusal) => !matches!(refusal.rule, Rule::NoLowering(_) | Rule::ElementType(_)),
         }
     });
     assert!(cases.len() > 500, "{} operations have a text, {} have none", cases.len(), unspoken.len());
-    std::thread::scope(|scope| {
-        for chip in [&Chip::V5E, &Chip::V6E] {
-            let (cases, library) = (&cases, &library);
-            scope.spawn(move || {
-                let mut programs = vec![];
-                for case in cases {
-                    let config = Config { allow: vec![Allow::BlockShape, Allow::DotTypes], ..Config::default() };
-                    let binding = bind(&case.kernel, chip, &case.inputs, &config).expect(&case.name);
-                    programs.push(mosaic::stablehlo(&case.kernel, &binding, chip).expect(&case.name));
-                }
-                let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("operations");
-                let driver = Path::new(env!("CARGO_BIN_EXE_aot"));
-                let verdicts = libtpu::compile(driver, library, chip.name, &programs, &folder).expect("the compiler runs");
-                let refused: Vec<String> = cases
-                    .iter()
-                    .zip(&verdicts)
-                    .filter(|(_, verdict)| **verdict != Verdict::Accepted)
-                    .map(|(case, verdict)| format!("{}: {verdict:?}", case.name))
-                    .collect();
-                assert!(refused.is_empty(), "{} of {} on {}:\n{}", refused.len(), cases.len(), chip.name, refused.join("\n"));
-            });
+    for chip in [&Chip::V5E, &Chip::V6E] {
+        let mut programs = vec![];
+        for case in &cases {
+            let config = Config { allow: vec![Allow::BlockShape, Allow::DotTypes], ..Config::default() };
+            let binding = bind(&case.kernel, chip, &case.inputs, &config).expect(&case.name);
+            programs.push(mosaic::stablehlo(&case.kernel, &binding, chip).expect(&case.name));
         }
-    });
+        let verdicts = judge(WORKER, &library, chip, programs);
+        let refused: Vec<String> = cases
+            .iter()
+            .zip(&verdicts)
+            .filter(|(_, verdict)| !accepted(verdict))
+            .map(|(case, verdict)| format!("{}: {verdict:?}", case.name))
+            .collect();
+        assert!(refused.is_empty(), "{} of {} on {}:\n{}", refused.len(), cases.len(), chip.name, refused.join("\n"));
+    }
 }
 
-/// The driver tells apart what compiles, what does not, and what kills the compiler.
+/// What compiles, what does not, and what kills the compiler are told apart.
 #[test]
 fn libtpu_can_refuse_and_die() {
-    let Some(library) = compiler() else { return };
+    let Some(library) = library() else { return };
     let kernel = kernels::softmax(8, 128);
     let binding = bound(&kernel, &Chip::V6E, DType::F32, &[vec![32, 128]]);
     let good = mosaic::stablehlo(&kernel, &binding, &Chip::V6E).expect("a text");
     let bad = good.replace("tpu_custom_call(", "no_such_call(");
     // A block index past the array kills libtpu; `bind` would have refused it.
     let past = mosaic::stablehlo(&kernels::fixed_block(100), &kernels::fixed_block_binding(), &Chip::V6E).expect("a text");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("verdicts");
-    let driver = Path::new(env!("CARGO_BIN_EXE_aot"));
-    let verdicts = libtpu::compile(driver, &library, "v6e", &[good.clone(), bad, past, good], &folder).expect("the compiler runs");
-    assert!(matches!(&verdicts[..], [Verdict::Accepted, Verdict::Refused(_), Verdict::Died, Verdict::Accepted]), "{verdicts:?}");
+    let verdicts = judge(WORKER, &library, &Chip::V6E, vec![good.clone(), bad, past, good]);
+    let [first, Verdict::Refused { .. }, Verdict::Crashed { .. }, last] = &verdicts[..] else { panic!("{verdicts:?}") };
+    assert!(accepted(first) && accepted(last), "{verdicts:?}");
 }
 
 /// The kernel with arrays of one block each, which every chip takes whatever the block.
@@ -280,7 +262,7 @@ const INTERNAL: &str = "The new region is empty";
 /// Random kernels: what has a text compiles. `RANDOM_KERNELS` and `RANDOM_KERNELS_FROM` choose the seeds.
 #[test]
 fn libtpu_accepts_random_kernels() {
-    let Some(library) = compiler() else { return };
+    let Some(library) = library() else { return };
     let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"));
     let (first, count) = (number("RANDOM_KERNELS_FROM", 0), number("RANDOM_KERNELS", 100));
     let (mut seeds, mut programs) = (vec![], vec![]);
@@ -305,12 +287,10 @@ fn libtpu_accepts_random_kernels() {
         }
     }
     assert!(seeds.len() as u64 * 4 > count, "only {} of {count} kernels have a text", seeds.len());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("random");
-    let driver = Path::new(env!("CARGO_BIN_EXE_aot"));
-    let verdicts = libtpu::compile(driver, &library, "v5e", &programs, &folder).expect("the compiler runs");
-    let refused = seeds.iter().zip(&verdicts).filter(|(_, verdict)| **verdict != Verdict::Accepted);
+    let verdicts = judge(WORKER, &library, &Chip::V5E, programs);
+    let refused = seeds.iter().zip(&verdicts).filter(|(_, verdict)| !accepted(verdict));
     let (internal, refused): (Vec<_>, Vec<_>) =
-        refused.partition(|(_, verdict)| matches!(verdict, Verdict::Refused(reason) if reason.starts_with(INTERNAL)));
+        refused.partition(|(_, verdict)| matches!(verdict, Verdict::Refused { reason, .. } if reason.starts_with(INTERNAL)));
     assert!(refused.is_empty(), "{} of {}: {refused:#?}", refused.len(), seeds.len());
     assert!(internal.len() * 20 <= seeds.len(), "{} of {} fail below Mosaic: {internal:?}", internal.len(), seeds.len());
 }

@@ -3,6 +3,7 @@
 use crate::exec::RunError;
 use crate::ir::{DType, Fault, Kernel, Literal, Loc};
 use crate::launch::LaunchError;
+use crate::legalise::Illegal;
 use crate::transform::TransformError;
 use std::any::Any;
 
@@ -25,6 +26,9 @@ pub enum Error {
     /// A transformation does not fit the kernel.
     #[error("{0}")]
     Transform(#[from] TransformError),
+    /// The kernel has no form on a chip.
+    #[error("{0}")]
+    Illegal(#[from] Illegal),
     /// The code generator refused the kernel.
     #[error("kernel `{kernel}` cannot be compiled: {reason}")]
     Compile {
@@ -186,6 +190,7 @@ impl Error {
             Error::Build { faults, .. } => faults.first().map_or("B000", BuildFault::code),
             Error::Launch(e) => e.code(),
             Error::Transform(e) => e.code(),
+            Error::Illegal(e) => e.code(),
             Error::Run(e) => e.code(),
         }
     }

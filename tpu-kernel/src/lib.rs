@@ -2,7 +2,7 @@
 //!
 //! Data flows downwards: `lang` (typed handles that record) → `ir` → `passes` and
 //! `transform` → executors
-//! (`interpret`, `cranelift`) and printers (`mosaic`). No module knows a runtime: a launch goes
+//! (`interpret`, `cranelift`), and for a chip `legalise` → the printer (`mosaic`). No module knows a runtime: a launch goes
 //! through the trait that a runtime implements.
 
 pub mod chips;
@@ -16,6 +16,7 @@ pub mod interpret;
 pub mod ir;
 pub mod lang;
 pub mod launch;
+pub mod legalise;
 pub mod math;
 pub mod mosaic;
 pub mod passes;

@@ -4,6 +4,7 @@ use crate::BuildFault;
 use crate::exec::RunError;
 use crate::ir::{BlockDim, Literal, Rule};
 use crate::launch::LaunchError;
+use crate::legalise;
 
 /// Advice for a kernel that cannot be built.
 pub(super) fn build(fault: &BuildFault) -> &'static str {
@@ -24,6 +25,22 @@ pub(super) fn build(fault: &BuildFault) -> &'static str {
             "write a value within the range of the elements"
         }
         BuildFault::Literal { .. } => "write a value within the range of the elements, or `f32::INFINITY`",
+    }
+}
+
+/// Advice for a kernel that has no form on a chip.
+pub(super) fn illegal(rule: &legalise::Rule) -> &'static str {
+    match rule {
+        legalise::Rule::ElementType(_) => "store the array with another element type, or choose a chip that has this one",
+        legalise::Rule::NoLowering(_) => "write it with other operations, or cast to a type on which it has a form",
+        legalise::Rule::Reshape { .. } => "choose a last dimension that stays, or one with a larger divisor in common",
+        legalise::Rule::Product { .. } => "cast the factors to types that the matrix units take",
+        legalise::Rule::Start { .. } => "compute the start as a product with that constant",
+        legalise::Rule::Window(_) => "choose another block or another index map",
+        legalise::Rule::Binding(_) => "bind the kernel that is printed, to arrays that have elements",
+        legalise::Rule::Unverified(_) => "verify the kernel first",
+        legalise::Rule::PrintedTile(_) => "print one element, or a reduction, as a scalar",
+        legalise::Rule::Vector { .. } => "give it a second dimension, as in [1, n], or cast it to 32 bits as it is loaded",
     }
 }
 

@@ -21,4 +21,5 @@ pub use cost::{Cost, cost};
 pub use error::LaunchError;
 pub(crate) use exact::scalar;
 pub(crate) use maps::Numbers;
-pub use target::{Allow, Arg, Argument, Config, Launchable, Target};
+pub use target::{Allow, Arg, Argument, Config, Launchable, Parameters, Target};
+pub use vmem::{VmemRow, vmem};

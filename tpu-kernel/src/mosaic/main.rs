@@ -4,21 +4,25 @@
 //! scratch. A kernel without a grid is one step. A squeezed dimension is 1 in the window. Where one
 //! dimension of a window counts in elements, all do.
 
-use super::function::{Function, element};
-use super::memory::{held, memref};
-use super::{Unsupported, control, spoken};
-use crate::chips::{Chip, LANES, SUBLANES};
+use super::control;
+use super::function::{Function, element, location};
+use super::memory::memref;
+use crate::chips::Chip;
 use crate::ir::{BlockDim, DType, Kernel, Param, ParamKind, Type, Value, Window};
 use crate::launch::Binding;
+use crate::legalise::memory::place::held;
+use crate::legalise::memory::windows::{by_elements, starts};
+use crate::legalise::{Illegal, Rule, legalise};
 use std::collections::HashSet;
 
 /// The Mosaic text of a verified kernel for one binding.
-pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Unsupported> {
+pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Illegal> {
+    let kernel = &legalise(kernel, chip)?;
     if binding.grid.contains(&0) {
-        return Err(whole(kernel, "the grid has no step"));
+        return Err(whole(kernel, chip, "the grid has no step"));
     }
     if binding.grid.len() != kernel.grid.len() || binding.arrays.len() != kernel.params.len() {
-        return Err(whole(kernel, "the binding is of another kernel"));
+        return Err(whole(kernel, chip, "the numbers of grid dimensions or operands differ"));
     }
     let mut names = Names::default();
     let grid: Vec<String> = if kernel.grid.is_empty() {
@@ -26,19 +30,19 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
     } else {
         kernel.grid.iter().map(|dim| names.value(&dim.name)).collect()
     };
-    let operands = operands(kernel, &mut names)?;
+    let operands = operands(kernel, chip, &mut names)?;
 
     let mut main = Function::new(kernel, binding, chip, grid.clone());
     let mut args: Vec<String> = grid.iter().map(|name| format!("{name}: i32")).collect();
     for operand in &operands {
-        args.push(format!("{}: {}", operand.name, operand.memory));
+        args.push(format!("{}: {}{}", operand.name, operand.memory, location(&operand.param.loc)));
         if !operand.param.ty.is_scalar() {
             main.define(operand.value, operand.name.clone());
         }
     }
     for operand in operands.iter().filter(|o| o.param.ty.is_scalar()) {
         main.at(&operand.param.loc);
-        let value = main.scalar(&operand.name, &operand.memory, operand.param.ty);
+        let value = main.scalar(&operand.name, &operand.memory);
         main.define(operand.value, value);
     }
     main.ops(&kernel.body)?;
@@ -57,8 +61,8 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
     Ok(text)
 }
 
-fn whole(kernel: &Kernel, reason: &str) -> Unsupported {
-    Unsupported { op: kernel.name.clone(), loc: kernel.loc.clone(), reason: reason.to_string() }
+fn whole(kernel: &Kernel, chip: &Chip, reason: &'static str) -> Illegal {
+    Illegal { chip: chip.name, at: kernel.name.clone(), rule: Rule::Binding(reason), loc: kernel.loc.clone() }
 }
 
 /// An operand with what stands for it in the text.
@@ -73,7 +77,7 @@ struct Operand<'a> {
 }
 
 /// The operands in the order of the arguments.
-fn operands<'a>(kernel: &'a Kernel, names: &mut Names) -> Result<Vec<Operand<'a>>, Unsupported> {
+fn operands<'a>(kernel: &'a Kernel, chip: &Chip, names: &mut Names) -> Result<Vec<Operand<'a>>, Illegal> {
     let order = |param: &Param| match param.kind {
         ParamKind::Scalar => 0,
         ParamKind::In(_) => 1,
@@ -82,14 +86,10 @@ fn operands<'a>(kernel: &'a Kernel, names: &mut Names) -> Result<Vec<Operand<'a>
     };
     let mut operands = vec![];
     for (param, &value) in kernel.params.iter().zip(&kernel.body.args) {
-        if let Err(dtype) = spoken::element(param.ty) {
-            let reason = format!("{dtype} has no spelling in Mosaic text yet");
-            return Err(Unsupported { op: param.name.clone(), loc: param.loc.clone(), reason });
-        }
         let memory = match param.ty {
             Type::Ref(_, _, shape) if shape.rank() == 0 => {
-                let reason = "a block with every dimension squeezed is a scalar; keep one dimension".to_string();
-                return Err(Unsupported { op: param.name.clone(), loc: param.loc.clone(), reason });
+                let rule = Rule::Window("a block with every dimension squeezed is a scalar; keep one dimension".to_string());
+                return Err(Illegal { chip: chip.name, at: param.name.clone(), rule, loc: param.loc.clone() });
             }
             Type::Scalar(dtype) => format!("memref<1x{}, #tpu.memory_space<smem>>", scalar_element(dtype)),
             ty => memref(ty.dtype(), &held(param)),
@@ -137,49 +137,34 @@ fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> S
     )
 }
 
-/// The kind of a window with an element dimension; then every dimension counts in elements.
+/// The kind of a window with an element dimension; what lies before the array is in the padded array.
 fn element_window(window: &Window) -> Option<String> {
-    let padding = |b: &BlockDim| match *b {
-        BlockDim::Element { low, high, .. } => (low, high),
-        BlockDim::Blocked(_) | BlockDim::Squeezed => (0, 0),
+    let high = |b: &BlockDim| match *b {
+        BlockDim::Element { high, .. } => high,
+        BlockDim::Blocked(_) | BlockDim::Squeezed => 0,
     };
-    let (low, high): (Vec<usize>, Vec<usize>) = window.block.iter().map(padding).unzip();
-    let (low, high) = (control::commas(&low), control::commas(&high));
+    let high: Vec<usize> = window.block.iter().map(high).collect();
+    let (low, high) = (control::commas(&vec![0; high.len()]), control::commas(&high));
     by_elements(window).then(|| format!(", window_kind = #tpu.element_window<[{low}], [{high}]>"))
 }
 
-fn by_elements(window: &Window) -> bool {
-    window.block.iter().any(|b| matches!(b, BlockDim::Element { .. }))
-}
-
-/// The first element along each dimension, as libtpu takes it.
-fn starts(function: &mut Function<'_>, param: &Param, window: &Window) -> Result<Vec<String>, Unsupported> {
-    let refuse = |reason: String| Unsupported { op: param.name.clone(), loc: param.loc.clone(), reason };
+/// The first element along each dimension.
+fn first_elements(function: &mut Function<'_>, window: &Window) -> Vec<String> {
     let mut names = vec![];
-    for (axis, (&block, &index)) in window.block.iter().zip(&window.map.yields).enumerate() {
-        let name = function.name(index);
-        let BlockDim::Element { low, .. } = block else {
-            let size = function.constant(format!("{} : i32", block.size()));
-            names.push(if block.size() == 1 { name } else { function.emit(format!("arith.muli {name}, {size} : i32")) });
-            continue;
+    for (&block, start) in window.block.iter().zip(starts(window)) {
+        let mut name = function.name(start.from);
+        let (by, with) = match block {
+            BlockDim::Element { .. } => ("arith.addi", start.add),
+            BlockDim::Blocked(size) => ("arith.muli", i32::try_from(size).unwrap_or(i32::MAX)),
+            BlockDim::Squeezed => ("arith.muli", 1),
         };
-        if low > 0 {
-            return Err(refuse(format!("libtpu has no padding before the array (axis {axis})")));
-        }
-        let wanted = match window.block.len() - axis {
-            1 => LANES,
-            2 => SUBLANES,
-            _ => 1,
-        };
-        if 1usize << function.zeros(index).min(30) < wanted {
-            let reason = format!(
-                "a window along axis {axis} must start at a multiple of {wanted} that can be seen, as in `element i * {wanted}`"
-            );
-            return Err(refuse(reason));
+        if with != i32::from(by == "arith.muli") {
+            let with = function.constant(format!("{with} : i32"));
+            name = function.emit(format!("{by} {name}, {with} : i32"));
         }
         names.push(name);
     }
-    Ok(names)
+    names
 }
 
 fn index_map(
@@ -188,14 +173,14 @@ fn index_map(
     operands: &[Operand<'_>],
     operand: &Operand<'_>,
     window: &Window,
-) -> Result<String, Unsupported> {
+) -> Result<String, Illegal> {
     let mut function = Function::new(kernel, binding, chip, grid.to_vec());
     for (&arg, name) in window.map.args.iter().zip(grid) {
         function.define(arg, name.clone());
     }
     function.ops(&window.map)?;
     let indices: Vec<String> = match by_elements(window) {
-        true => starts(&mut function, operand.param, window)?,
+        true => first_elements(&mut function, window),
         false => window.map.yields.iter().map(|&v| function.name(v)).collect(),
     };
     let types = vec!["i32"; indices.len()].join(", ");

@@ -2,7 +2,7 @@
 //!
 //! Rules: the text is for one binding: named sizes and grid extents are constants in it. It holds
 //! only what libtpu accepts on v5e and v6e; what it refuses is written with what it takes, and what
-//! cannot be said is [`Unsupported`]. The text depends on nothing but its arguments.
+//! cannot be said is [`Illegal`]. The text depends on nothing but its arguments.
 //!
 //! How values are represented: a tile is a `vector`; a bool tile is a mask (`i1`), which crosses
 //! memory as i8 and control flow as i32, because masks can do neither. A bf16 scalar is an f32 that
@@ -12,35 +12,19 @@
 //! Where the hardware decides and not this text: conversion of a float outside i32, division of
 //! `i32::MIN` by -1, and whether denormals survive.
 
+mod call;
 mod control;
-mod divisible;
 mod elementwise;
 mod function;
+mod lanes;
 mod main;
 mod memory;
+mod messages;
+mod module;
 mod product;
 mod shape;
-mod spoken;
 mod stablehlo;
 
 pub use main::print;
+pub use module::{Module, Tensor};
 pub use stablehlo::stablehlo;
-
-use crate::ir::{Loc, Op};
-
-/// Why a kernel has no Mosaic text.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("`{op}` cannot be written as Mosaic: {reason}")]
-pub struct Unsupported {
-    /// The mnemonic of the operation, or the operand's name.
-    pub op: String,
-    /// Where it was written.
-    pub loc: Loc,
-    /// What the compiler lacks.
-    pub reason: String,
-}
-
-/// The refusal of an operation.
-fn refuse(op: &Op, reason: impl Into<String>) -> Unsupported {
-    Unsupported { op: op.kind.mnemonic().to_string(), loc: op.loc.clone(), reason: reason.into() }
-}

@@ -4,7 +4,9 @@ pub mod canonicalise;
 mod cse;
 mod dce;
 mod fold;
+mod tidy;
 pub mod verify;
 
 pub use canonicalise::canonicalise;
+pub use tidy::tidy;
 pub use verify::verify;

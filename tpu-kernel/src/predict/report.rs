@@ -92,6 +92,17 @@ impl Units {
     }
 }
 
+impl FromIterator<(Unit, u64)> for Units {
+    fn from_iter<I: IntoIterator<Item = (Unit, u64)>>(cycles: I) -> Units {
+        let mut units = Units::default();
+        for (unit, n) in cycles {
+            let sum = &mut units.0[unit as usize];
+            *sum = sum.saturating_add(n);
+        }
+        units
+    }
+}
+
 /// Cycles in which nothing is computed for want of data or because the grid moves on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overheads {

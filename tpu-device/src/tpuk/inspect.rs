@@ -1,0 +1,79 @@
+//! `tpuk inspect`: what a kernel is, what it takes, who takes it, and what it would cost.
+
+use super::args::Common;
+use super::case::Case;
+use super::failure::{Exit, Failure};
+use super::inspection::{Inspection, Stage, tables};
+use super::output::{Ends, Output};
+use super::progress::Progress;
+use super::staged::Staged;
+use super::{inspect_json, inspect_text, page};
+use clap::ArgMatches;
+use std::path::{Path, PathBuf};
+use tpu_kernel::Error;
+use tpu_kernel::chips::Chip;
+use tpu_kernel::launch::numbers;
+
+pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Failure> {
+    let mut ends = Ends::of(common.entries.len());
+    let cases = common.all_cases(matches.get_flag("every"), &mut ends)?;
+    let path = |name| matches.get_one::<PathBuf>(name);
+    let (html, trace) = (path("html"), path("trace"));
+    if (html.is_some() || trace.is_some()) && cases.len() * common.chips.len() != 1 {
+        return Err(Failure::usage("`--html` and `--trace` are for one kernel, one configuration and one chip"));
+    }
+    let progress = Progress::new(cases.len() * common.chips.len());
+    let output = Output { json: common.json };
+    for case in &cases {
+        for &chip in &common.chips {
+            progress.at(format!("{} on {}", case.entry.name, chip.name));
+            let inspection = inspect(case, chip).map_err(|e| e.during(&case.title()));
+            progress.step();
+            let Some(inspection) = ends.take(&progress, inspection)? else { continue };
+            if let Some(path) = html {
+                write(path, &page::html(&inspection))?;
+            }
+            if let Some(path) = trace {
+                let trace = page::trace(&inspection).map_err(|reason| Failure::kernel(format!("there is no trace: {reason}")))?;
+                write(path, &trace)?;
+            }
+            output.result(&progress, || inspect_json::object(&inspection), || inspect_text::text(&inspection))?;
+        }
+    }
+    Ok(ends.worst())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|e| Failure::file(format!("{}: {e}", path.display())))
+}
+
+/// Everything that is known of a case without running it. A case that the chip refuses has all but its prediction.
+pub(super) fn inspect(case: &Case<'_>, chip: &'static Chip) -> Result<Inspection, Failure> {
+    let staged = Staged::new(case)?;
+    let shapes = staged.shapes(case)?;
+    let binding = numbers(&staged.kernel, &shapes, staged.launchable.config()).map_err(Error::from)?;
+    let tables = tables(&staged.kernel, &binding);
+    let legalised = staged.legalised(chip);
+    let stages = [
+        Stage { name: "staged", text: Ok(staged.raw.to_string()) },
+        Stage { name: "canonical", text: Ok(staged.kernel.to_string()) },
+        Stage { name: "legalised", text: legalised.as_ref().map(ToString::to_string).map_err(|e| e.reason.clone()) },
+        Stage { name: "mosaic", text: staged.mosaic(chip, &binding).map_err(|e| e.reason) },
+    ];
+    Ok(Inspection {
+        kernel: case.entry.name.clone(),
+        path: staged.launchable.path().to_string(),
+        loc: staged.kernel.loc.clone(),
+        config: case.chosen(),
+        sizes: tables.sizes,
+        chip: *chip,
+        grid: tables.grid,
+        windows: tables.windows,
+        scalars: case.scalars()?,
+        vmem: tables.vmem,
+        stages: stages.into(),
+        legality: Chip::ALL.iter().map(|chip| staged.legality(chip, case)).collect(),
+        cost: tables.cost,
+        prediction: staged.bind(chip, &shapes).and_then(|binding| staged.predict(chip, &binding)).map_err(|e| e.reason),
+    })
+}

@@ -1,0 +1,102 @@
+//! Why a kernel has no form on a chip: one rule a cause, each with a stable code.
+
+use crate::ir::{DType, Loc, Shape, Type};
+
+/// A part of a kernel that a chip cannot have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{at}` has no form on {chip}: {rule}")]
+pub struct Illegal {
+    /// The chip's name.
+    pub chip: &'static str,
+    /// The mnemonic of the operation, or the operand's name.
+    pub at: String,
+    /// What it breaks.
+    pub rule: Rule,
+    /// Where it was written.
+    pub loc: Loc,
+}
+
+/// What a chip, or libtpu for it, does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rule {
+    /// M001
+    #[error("the chip has no {0}")]
+    ElementType(DType),
+    /// M002
+    #[error("no sequence of its operations computes this on {0}")]
+    NoLowering(DType),
+    /// M003
+    #[error("a tile of [{from}] cannot be reshaped to [{to}]: it would be cut into {pieces} pieces, at most {limit}")]
+    Reshape {
+        /// The shape of the tile.
+        from: Shape,
+        /// The shape that is wanted.
+        to: Shape,
+        /// How many pieces that takes.
+        pieces: usize,
+        /// How many pieces a reshape may take.
+        limit: usize,
+    },
+    /// M004
+    #[error("its matrix units do not multiply {lhs} by {rhs}; they take {products}")]
+    Product {
+        /// The element type on the left.
+        lhs: DType,
+        /// The element type on the right.
+        rhs: DType,
+        /// What they take.
+        products: String,
+    },
+    /// M005
+    #[error(
+        "a dynamic start along axis {axis} of [{memory}] must be a multiple of {multiple} that can be seen, as in `i * {multiple}`"
+    )]
+    Start {
+        /// The dimension of the memory.
+        axis: usize,
+        /// The shape of the memory.
+        memory: String,
+        /// What the start must be a multiple of.
+        multiple: usize,
+    },
+    /// M006
+    #[error("{0}")]
+    Window(String),
+    /// M007
+    #[error("the binding is of another kernel, or of none: {0}")]
+    Binding(&'static str),
+    /// M008
+    #[error("the kernel does not verify: {0}")]
+    Unverified(&'static str),
+    /// M009
+    #[error("the log of a chip takes scalars, not a {0}")]
+    PrintedTile(Type),
+    /// M010
+    #[error("a vector of {length} {dtype} has one dimension and no whole number of registers of {whole}")]
+    Vector {
+        /// The element type.
+        dtype: DType,
+        /// Elements of the vector.
+        length: usize,
+        /// What their number must be a multiple of.
+        whole: usize,
+    },
+}
+
+impl Illegal {
+    crate::codes! {
+        /// The stable code.
+        [const] {
+            Illegal { rule: Rule::ElementType(_), .. } => "M001",
+            Illegal { rule: Rule::NoLowering(_), .. } => "M002",
+            Illegal { rule: Rule::Reshape { .. }, .. } => "M003",
+            Illegal { rule: Rule::Product { .. }, .. } => "M004",
+            Illegal { rule: Rule::Start { .. }, .. } => "M005",
+            Illegal { rule: Rule::Window(_), .. } => "M006",
+            Illegal { rule: Rule::Binding(_), .. } => "M007",
+            Illegal { rule: Rule::Unverified(_), .. } => "M008",
+            Illegal { rule: Rule::PrintedTile(_), .. } => "M009",
+            Illegal { rule: Rule::Vector { .. }, .. } => "M010",
+        }
+    }
+}

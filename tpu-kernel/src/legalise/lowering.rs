@@ -1,0 +1,371 @@
+//! The kernel while it is rewritten: values by their new names, and the operation that is being lowered.
+//!
+//! Rules: [`Lowering::lower`] takes an operation with the types that the user gave its operands, beside the values that
+//! represent them, and gives the values that represent its results. A lowering is made of [`Lowering::apply`], which
+//! legalises what it is given in turn: nothing but [`Lowering::emit`] adds an operation, and only a native one.
+
+use super::divisible::{self, Fact};
+use super::table::{native, partial};
+use super::{Illegal, Rule, elementwise, memory, product, represented, structure};
+use crate::chips::Chip;
+use crate::ir::{Builder, DType, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Region, Shape, Type, Value, Window, infer};
+use crate::passes::tidy;
+use std::collections::HashMap;
+
+/// How deeply lowerings may stand in each other; none of them needs half of it. One that comes back to itself is refused.
+const DEPTH: usize = 32;
+
+/// A value with the type that the user gave it; it is represented by another type where the chip has not that one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Typed {
+    /// The value that represents it.
+    pub(super) value: Value,
+    /// The user's type.
+    pub(super) ty: Type,
+}
+
+/// A kernel being rewritten.
+pub(super) struct Lowering<'a> {
+    pub(super) source: &'a Kernel,
+    pub(super) chip: &'a Chip,
+    pub(super) builder: Builder,
+    /// What represents each value of the source.
+    values: HashMap<Value, Value>,
+    /// New values that are a constant, or one everywhere.
+    literals: HashMap<Value, Literal>,
+    /// Trailing zero bits of new scalars, and of those of the source that have no operation.
+    zeros: HashMap<Value, u32>,
+    source_zeros: HashMap<Value, u32>,
+    /// What makes the new values, of those operations that others must know.
+    made: HashMap<Value, (OpKind, Vec<Value>)>,
+    /// The tile that a chain of reshapes started from.
+    reshaped: HashMap<Value, Value>,
+    /// The place and the name of the operation that is being lowered.
+    loc: Loc,
+    at: String,
+    depth: usize,
+}
+
+/// Rewrites a verified kernel.
+pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
+    let mut lowering = Lowering {
+        source,
+        chip,
+        builder: Builder::new(&source.name, source.loc.clone()),
+        values: HashMap::new(),
+        literals: HashMap::new(),
+        zeros: HashMap::new(),
+        source_zeros: HashMap::new(),
+        made: HashMap::new(),
+        reshaped: HashMap::new(),
+        loc: source.loc.clone(),
+        at: source.name.clone(),
+        depth: 0,
+    };
+    for size in &source.sizes {
+        lowering.builder.size(size);
+    }
+    for dim in &source.grid {
+        lowering.builder.grid_dim(dim.clone());
+    }
+    for (param, &value) in source.params.iter().zip(&source.body.args) {
+        lowering.param(param, value)?;
+    }
+    lowering.scalars()?;
+    lowering.ops(&source.body)?;
+    let mut kernel = match lowering.builder.finish() {
+        Ok(kernel) => kernel,
+        Err(fault) => unreachable!("regions are closed where they are opened: {fault}"),
+    };
+    tidy(&mut kernel);
+    memory::windows::check(&kernel, chip)?;
+    Ok(kernel)
+}
+
+impl Lowering<'_> {
+    /// A refusal of what is being lowered.
+    pub(super) fn refuse(&self, rule: Rule) -> Illegal {
+        Illegal { chip: self.chip.name, at: self.at.clone(), rule, loc: self.loc.clone() }
+    }
+
+    fn param(&mut self, param: &Param, value: Value) -> Result<(), Illegal> {
+        (self.loc, self.at) = (param.loc.clone(), param.name.clone());
+        if let Some(rule) = super::table::missing(self.chip, param.ty.dtype()) {
+            return Err(self.refuse(rule));
+        }
+        let kind = match &param.kind {
+            ParamKind::In(window) => ParamKind::In(self.window(window)?),
+            ParamKind::Out(window) => ParamKind::Out(self.window(window)?),
+            ParamKind::Scratch => ParamKind::Scratch,
+            ParamKind::Scalar => ParamKind::Scalar,
+        };
+        let ty = match param.ty {
+            // There is no memory for a mask.
+            Type::Scalar(DType::Bool) => Type::Scalar(DType::I32),
+            ty => represented(ty),
+        };
+        let new = self.builder.param(&param.name, ty, kind, param.loc.clone());
+        self.values.insert(value, new);
+        Ok(())
+    }
+
+    /// Turns the words of bool scalars into bools, before anything reads them.
+    fn scalars(&mut self) -> Result<(), Illegal> {
+        for (param, &value) in self.source.params.iter().zip(&self.source.body.args) {
+            if param.ty == Type::Scalar(DType::Bool) {
+                (self.loc, self.at) = (param.loc.clone(), param.name.clone());
+                let word = self.value(value);
+                let truth = self.cast(word, DType::Bool)?;
+                self.bind(value, truth);
+            }
+        }
+        Ok(())
+    }
+
+    fn window(&mut self, window: &Window) -> Result<Window, Illegal> {
+        let args: Vec<Type> = window.map.args.iter().map(|_| Type::Scalar(DType::I32)).collect();
+        let new = self.builder.begin_region(&args);
+        for (&arg, value) in window.map.args.iter().zip(new) {
+            self.bind(arg, value);
+        }
+        self.ops(&window.map)?;
+        let yields: Vec<Value> = window.map.yields.iter().map(|&v| self.value(v)).collect();
+        let map = self.builder.end_region(&yields);
+        Ok(Window { array: window.array.clone(), block: window.block.clone(), map })
+    }
+
+    /// The operations of a region of the source.
+    pub(super) fn ops(&mut self, region: &Region) -> Result<(), Illegal> {
+        region.ops.iter().try_for_each(|op| self.op(op))
+    }
+
+    fn op(&mut self, op: &Op) -> Result<(), Illegal> {
+        self.enter(op);
+        match op.kind {
+            OpKind::If => return self.branch(op),
+            OpKind::For => {
+                if let ([low, _, step, ..], Some(&index)) = (op.operands.as_slice(), op.regions[0].args.first()) {
+                    let [low, step] = [low, step].map(|&v| self.fact(self.value(v)).zeros);
+                    self.source_zeros.insert(index, low.min(step));
+                }
+                return self.count(op);
+            }
+            OpKind::While => return self.repeat(op),
+            _ => {}
+        }
+        let operands: Vec<Typed> = op.operands.iter().map(|&v| self.typed(v)).collect();
+        let results = self.lower(&op.kind, &operands)?;
+        for (&old, new) in op.results.iter().zip(results) {
+            self.bind(old, new);
+        }
+        Ok(())
+    }
+
+    /// The place of the operation that is being lowered.
+    pub(super) fn loc(&self) -> Loc {
+        self.loc.clone()
+    }
+
+    /// Makes an operation of the source the one that is being lowered.
+    pub(super) fn enter(&mut self, op: &Op) {
+        (self.loc, self.at) = (op.loc.clone(), op.kind.mnemonic().to_string());
+    }
+
+    /// The value that represents one of the source.
+    pub(super) fn value(&self, value: Value) -> Value {
+        self.values[&value]
+    }
+
+    /// A value of the source with its type.
+    pub(super) fn typed(&self, value: Value) -> Typed {
+        Typed { value: self.value(value), ty: self.source.ty(value) }
+    }
+
+    /// Says what represents a value of the source.
+    pub(super) fn bind(&mut self, old: Value, new: Value) {
+        self.values.insert(old, new);
+        if let Some(&zeros) = self.source_zeros.get(&old) {
+            self.zeros.insert(new, zeros);
+        }
+    }
+
+    /// The type of a new value.
+    pub(super) fn ty(&self, value: Value) -> Type {
+        self.builder.ty(value)
+    }
+
+    /// The constant that a new value is everywhere, where that is known.
+    pub(super) fn literal_of(&self, value: Value) -> Option<Literal> {
+        self.literals.get(&value).copied()
+    }
+
+    /// What is known of a new scalar.
+    pub(super) fn fact(&self, value: Value) -> Fact {
+        match self.literal_of(value) {
+            Some(literal) => Fact::of(literal),
+            None => Fact::multiple(self.zeros.get(&value).copied().unwrap_or(0)),
+        }
+    }
+
+    /// The operand of the new kernel that is this value.
+    pub(super) fn param_of(&self, value: Value) -> Option<&Param> {
+        let kernel = self.builder.kernel();
+        kernel.body.args.iter().position(|&arg| arg == value).and_then(|at| kernel.params.get(at))
+    }
+
+    /// What made a new value, where that is elementwise.
+    pub(super) fn made(&self, value: Value) -> Option<(&OpKind, &[Value])> {
+        self.made.get(&value).map(|(kind, operands)| (kind, operands.as_slice()))
+    }
+
+    /// An operation of the user's types: what represents its results.
+    pub(super) fn lower(&mut self, kind: &OpKind, operands: &[Typed]) -> Result<Vec<Value>, Illegal> {
+        // libtpu merges casts of casts, also into one that it then refuses: a reshape starts from the first tile.
+        if let (OpKind::Reshape(to), [x]) = (kind, operands)
+            && let Some(&value) = self.reshaped.get(&x.value)
+        {
+            let ty = Type::Tile(x.ty.dtype(), self.ty(value).shape());
+            return if ty.shape() == *to { Ok(vec![value]) } else { self.lower(kind, &[Typed { value, ty }]) };
+        }
+        let plain = operands.iter().all(|o| o.ty == self.ty(o.value));
+        let types: Vec<Type> = operands.iter().map(|o| o.ty).collect();
+        let results = match infer(kind, &types) {
+            Ok(results) => results,
+            Err(rule) => unreachable!("`{}` in a lowering breaks a rule: {rule}", kind.mnemonic()),
+        };
+        for ty in types.iter().chain(&results) {
+            if let Some(rule) = super::table::missing(self.chip, ty.dtype()) {
+                return Err(self.refuse(rule));
+            }
+            if !super::table::vector(self.chip, represented(*ty)) {
+                return Err(self.refuse(Rule::NoLowering(ty.dtype())));
+            }
+        }
+        if let Some(rule) = super::table::memory::vector(self.chip, kind, &types, &results) {
+            return Err(self.refuse(rule));
+        }
+        let values: Vec<Value> = operands.iter().map(|o| o.value).collect();
+        let native =
+            plain && results.iter().all(|&ty| ty == represented(ty)) && native(self.chip, kind, &types) && !partial(kind, &types);
+        if native && memory::provable(self, kind, &values) {
+            return Ok(self.emit(kind.clone(), &values));
+        }
+        if self.depth == DEPTH {
+            return Err(self.refuse(Rule::NoLowering(types.first().map_or(DType::I32, |ty| ty.dtype()))));
+        }
+        self.depth += 1;
+        let lowered = self.family(kind, operands, &results);
+        self.depth -= 1;
+        lowered
+    }
+
+    /// The lowering of what is not native.
+    fn family(&mut self, kind: &OpKind, operands: &[Typed], results: &[Type]) -> Result<Vec<Value>, Illegal> {
+        let one = |value: Value| vec![value];
+        match kind {
+            OpKind::Unary(op) => elementwise::unary(self, *op, operands[0]).map(one),
+            OpKind::Binary(op) => elementwise::binary(self, *op, operands[0], operands[1]).map(one),
+            OpKind::Compare(op) => elementwise::compare(self, *op, operands[0], operands[1]).map(one),
+            OpKind::Select => elementwise::select(self, operands).map(one),
+            OpKind::Const(literal) => Ok(one(self.constant(*literal, None))),
+            OpKind::Cast(to) => elementwise::cast(self, operands[0], *to).map(one),
+            OpKind::Bitcast(to) => elementwise::bitcast(self, operands[0], *to).map(one),
+            OpKind::StochasticRound(to) => elementwise::stochastic_round(self, operands, *to).map(one),
+            OpKind::Dot { dims, precision } => product::dot(self, operands, dims, *precision, results[0]).map(one),
+            OpKind::Load(shape) => memory::load(self, operands, *shape).map(one),
+            OpKind::Store => memory::store(self, operands).map(|()| vec![]),
+            // What is a constant needs no conversion.
+            OpKind::Broadcast(shape) if self.literal_of(operands[0].value).is_some() => {
+                let literal = self.literal_of(operands[0].value).unwrap_or(Literal::from(0));
+                Ok(one(self.constant(super::number_as(literal, operands[0].ty.dtype()), Some(*shape))))
+            }
+            OpKind::Iota { .. }
+            | OpKind::Broadcast(_)
+            | OpKind::Reshape(_)
+            | OpKind::Transpose(_)
+            | OpKind::Slice { .. }
+            | OpKind::Concat { .. }
+            | OpKind::Rotate { .. }
+            | OpKind::Gather { .. }
+            | OpKind::Scan { .. }
+            | OpKind::Sort { .. }
+            | OpKind::Extract(_)
+            | OpKind::Reduce { .. }
+            | OpKind::PrngSeed
+            | OpKind::PrngBits(_)
+            | OpKind::Print(_)
+            | OpKind::Check(_) => structure::lower(self, kind, operands, results),
+            OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => unreachable!("these are native everywhere"),
+            OpKind::If | OpKind::For | OpKind::While => unreachable!("control flow is lowered with its regions"),
+        }
+    }
+
+    /// Adds a native operation; its results.
+    pub(super) fn emit(&mut self, kind: OpKind, operands: &[Value]) -> Vec<Value> {
+        let known = match &kind {
+            OpKind::Const(literal) => Some(*literal),
+            OpKind::Broadcast(_) => self.literal_of(operands[0]),
+            _ => None,
+        };
+        let made =
+            matches!(kind, OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Cast(_)).then(|| kind.clone());
+        let name = kind.mnemonic();
+        let facts: Vec<Fact> = operands.iter().map(|&v| self.fact(v)).collect();
+        let zeros = divisible::of_op(&kind, &facts);
+        let results = match self.builder.results(kind, operands, self.loc.clone()) {
+            Ok(results) => results,
+            Err(fault) => unreachable!("`{name}` in a lowering breaks a rule: {fault}"),
+        };
+        if let (Some(literal), Some(&result)) = (known, results.first()) {
+            self.literals.insert(result, literal);
+        }
+        if let Some(&result) = results.first().filter(|&&v| divisible::follows(self.ty(v)))
+            && operands.iter().all(|&v| divisible::follows(self.ty(v)) || self.ty(v).dtype() == DType::Bool)
+        {
+            self.zeros.insert(result, zeros);
+        }
+        if let (Some(kind), Some(&result)) = (made, results.first()) {
+            self.made.insert(result, (kind, operands.to_vec()));
+        }
+        if let (true, Some(&result)) = (matches!(name, "reshape"), results.first()) {
+            self.reshaped.insert(result, operands[0]);
+        }
+        results
+    }
+
+    /// An operation on new values: legalised in turn; its results.
+    pub(super) fn apply_all(&mut self, kind: OpKind, operands: &[Value]) -> Result<Vec<Value>, Illegal> {
+        let operands: Vec<Typed> = operands.iter().map(|&value| Typed { value, ty: self.ty(value) }).collect();
+        self.lower(&kind, &operands)
+    }
+
+    /// An operation on new values that has one result: legalised in turn.
+    pub(super) fn apply(&mut self, kind: OpKind, operands: &[Value]) -> Result<Value, Illegal> {
+        Ok(self.apply_all(kind, operands)?[0])
+    }
+
+    /// A conversion of a new value.
+    pub(super) fn cast(&mut self, value: Value, to: DType) -> Result<Value, Illegal> {
+        if self.ty(value).dtype() == to { Ok(value) } else { self.apply(OpKind::Cast(to), &[value]) }
+    }
+
+    /// A constant as a scalar, or as every element of a tile of that shape. A tile has the element type of the literal,
+    /// a scalar the word that holds it.
+    pub(super) fn constant(&mut self, literal: Literal, shape: Option<Shape>) -> Value {
+        let ty = shape.map_or(Type::Scalar(literal.dtype()), |shape| Type::Tile(literal.dtype(), shape));
+        let literal = super::number_as(literal, represented(ty).dtype());
+        let scalar = self.emit(OpKind::Const(literal), &[])[0];
+        match shape {
+            Some(shape) => self.emit(OpKind::Broadcast(shape), &[scalar])[0],
+            None => scalar,
+        }
+    }
+
+    /// A new value repeated to a shape.
+    pub(super) fn broadcast(&mut self, value: Value, shape: Shape) -> Result<Value, Illegal> {
+        match self.ty(value) {
+            Type::Tile(_, from) if from == shape => Ok(value),
+            _ => self.apply(OpKind::Broadcast(shape), &[value]),
+        }
+    }
+}
