@@ -9,9 +9,13 @@ pub mod generate;
 pub mod golden;
 pub mod idioms;
 pub mod kernels;
+pub mod legalised;
+pub mod legality;
 pub mod libtpu;
 pub mod matrix;
 pub mod one_op;
+pub mod pictured;
+pub mod prediction;
 pub mod transformed;
 
 /// The snippets of the documents compile and run.

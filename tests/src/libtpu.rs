@@ -1,97 +1,50 @@
-//! Asks libtpu, Google's TPU compiler, whether it accepts programs. It needs no TPU.
-//!
-//! Rules: libtpu is optional, found through `LIBTPU_PATH`. It can crash or hang, so that it runs in a
-//! child process with a time limit for each program; a crash is a verdict like any other.
+//! libtpu as the tests' judge, where `LIBTPU_PATH` names it; without it the tests check nothing there, and say so once.
 
-use std::io::{BufRead, BufReader};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
+use std::sync::Once;
+use tpu_device::libtpu::{Job, Library, Pool, PoolOptions, Verdict};
+use tpu_kernel::chips::Chip;
 
-/// The time for one program, the load of the library included.
-const LIMIT: Duration = Duration::from_secs(120);
-
-/// What libtpu says of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It compiles.
-    Accepted,
-    /// It does not, and why.
-    Refused(String),
-    /// The compiler died or did not end.
-    Died,
-}
-
-/// libtpu's path, where the environment names one.
-pub fn path() -> Option<PathBuf> {
-    std::env::var_os("LIBTPU_PATH").map(PathBuf::from)
-}
-
-/// The topology of one chip, by the chip's name.
-pub fn topology(chip: &str) -> &'static str {
-    match chip {
-        "v4" => "v4:2x2x1",
-        "v5p" => "v5p:1x1x1",
-        "v6e" => "v6e:1x1",
-        "tpu7x" => "tpu7x:1x1x1",
-        _ => "v5e:1x1",
-    }
-}
-
-/// Compiles StableHLO programs with the `aot` binary at `driver`; a verdict each, in order.
-pub fn compile(driver: &Path, libtpu: &Path, chip: &str, programs: &[String], folder: &Path) -> std::io::Result<Vec<Verdict>> {
-    std::fs::create_dir_all(folder)?;
-    let mut files = vec![];
-    for (at, program) in programs.iter().enumerate() {
-        let file = folder.join(format!("{chip}_{at}.mlir"));
-        std::fs::write(&file, program)?;
-        files.push(file);
-    }
-    let mut verdicts = vec![];
-    while verdicts.len() < files.len() {
-        let before = verdicts.len();
-        let rest = &files[before..];
-        let mut child = Command::new(driver)
-            .arg(libtpu)
-            .arg(topology(chip))
-            .args(rest)
-            .env("TPU_SKIP_MDS_QUERY", "1")
-            .env("TPU_WORKER_HOSTNAMES", "localhost")
-            .env("TPU_WORKER_ID", "0")
-            .env("ALLOW_MULTIPLE_LIBTPU_LOAD", "1")
-            .env("TPU_STDERR_LOG_LEVEL", "3")
-            .env("TPU_MIN_LOG_LEVEL", "3")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let (send, receive) = mpsc::channel();
-        if let Some(out) = child.stdout.take() {
-            std::thread::spawn(move || {
-                for line in BufReader::new(out).lines().map_while(Result::ok) {
-                    if send.send(line).is_err() {
-                        break;
-                    }
-                }
+/// The library that `LIBTPU_PATH` names.
+pub fn library() -> Option<Library> {
+    static SAID: Once = Once::new();
+    match std::env::var_os("LIBTPU_PATH") {
+        Some(path) => Some(Library::find(Some(Path::new(&path))).expect("LIBTPU_PATH names libtpu")),
+        None => {
+            SAID.call_once(|| {
+                // Past the test harness, which keeps what passing tests print.
+                let _ = writeln!(std::io::stderr(), "LIBTPU_PATH is not set: what libtpu accepts is not checked");
             });
+            None
         }
-        while verdicts.len() < files.len() {
-            match receive.recv_timeout(LIMIT) {
-                Ok(line) if line == "accepted" => verdicts.push(Verdict::Accepted),
-                // libtpu prints lines of its own.
-                Ok(line) => {
-                    if let Some(reason) = line.strip_prefix("refused ") {
-                        verdicts.push(Verdict::Refused(reason.to_string()));
-                    }
-                }
-                Err(_) => {
-                    verdicts.push(Verdict::Died);
-                    break;
-                }
-            }
-        }
-        child.kill()?;
-        child.wait()?;
     }
-    Ok(verdicts)
+}
+
+/// A pool whose workers run the tests' binary of that path.
+pub fn pool(worker: &str, library: &Library) -> Pool {
+    Pool::new(library, PoolOptions { program: Some(PathBuf::from(worker)), ..PoolOptions::default() })
+}
+
+/// A verdict for each program on one chip, or none without libtpu.
+pub fn judge(worker: &str, chip: &'static Chip, programs: Vec<String>) -> Option<Vec<Verdict>> {
+    let library = library()?;
+    let jobs: Vec<Job> = programs.into_iter().map(|program| Job { chip, program, estimate: false }).collect();
+    Some(pool(worker, &library).judge(&jobs, &mut |_, _| {}).expect("libtpu can be asked"))
+}
+
+/// Whether it compiles.
+pub fn accepted(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Accepted { .. })
+}
+
+/// Bytes in base64, as a kernel's text stands in a module.
+pub fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = |chunk: &[u8]| {
+        let word = (0..3).fold(0, |word, at| word << 8 | chunk.get(at).map_or(0, |&byte| usize::from(byte)));
+        let digit = |at: usize| if at > chunk.len() { '=' } else { char::from(DIGITS[(word >> (18 - 6 * at)) & 63]) };
+        [0, 1, 2, 3].map(digit)
+    };
+    bytes.chunks(3).flat_map(digits).collect()
 }

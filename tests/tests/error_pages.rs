@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tpu_device::DeviceError;
+use tpu_device::libtpu::LibtpuError;
 use tpu_kernel::exec::RunError;
 use tpu_kernel::ir::Rule;
 use tpu_kernel::launch::LaunchError;
@@ -25,6 +26,12 @@ impl Rendered for Error {
 }
 
 impl Rendered for DeviceError {
+    fn rendered(&self) -> String {
+        self.render()
+    }
+}
+
+impl Rendered for LibtpuError {
     fn rendered(&self) -> String {
         self.render()
     }
@@ -57,8 +64,8 @@ fn document() -> String {
 
 /// The codes of every error type.
 fn codes() -> Vec<&'static str> {
-    [BuildFault::CODES, Error::CODES, Rule::CODES, LaunchError::CODES, TransformError::CODES, RunError::CODES, DeviceError::CODES]
-        .concat()
+    let device = [DeviceError::CODES, LibtpuError::CODES].concat();
+    [BuildFault::CODES, Error::CODES, Rule::CODES, LaunchError::CODES, TransformError::CODES, RunError::CODES, &device].concat()
 }
 
 #[test]

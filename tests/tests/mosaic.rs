@@ -1,11 +1,11 @@
 //! The Mosaic text of whole kernels, as committed, and that libtpu accepts it where there is one.
 //!
 //! `BLESS=1` rewrites the texts. `LIBTPU_PATH` names libtpu.so; without it only the texts are compared.
+//! libtpu runs in workers, processes of their own.
 
 use half::bf16;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use tpu_device::libtpu::Verdict;
 use tpu_kernel::chips::Chip;
 use tpu_kernel::ir::{
     BlockDim, DType, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Precision, Shape, SizeExpr, Type, Value, Window,
@@ -19,7 +19,7 @@ use tpu_kernel::prelude::*;
 use tpu_tests::executors::{Array, INTERPRETER, run};
 use tpu_tests::generate::{Words, generate_in};
 use tpu_tests::kernels::Writer;
-use tpu_tests::libtpu::{self, Verdict};
+use tpu_tests::libtpu::{accepted, judge};
 use tpu_tests::{idioms, kernels, one_op};
 
 // The kernels of the examples, as people run them.
@@ -127,7 +127,10 @@ fn what_cannot_be_said_is_refused() {
         let tile = w.load(x);
         w.op(OpKind::Reshape(Shape::new(&[1030, 521])), &[tile])
     });
-    assert!(reshape.contains("a tile of [521x1030] cannot be reshaped to [1030x521]: it would be cut into 1551 pieces"), "{reshape}");
+    assert!(
+        reshape.contains("a tile of [521x1030] cannot be reshaped to [1030x521]: it would be cut into 1551 pieces"),
+        "{reshape}"
+    );
     let kernel = kernels::softmax(8, 128);
     let nothing = Binding { sizes: vec![0, 128], grid: vec![0], arrays: vec![vec![0, 128]; 2] };
     let error = mosaic::print(&kernel, &nothing, &Chip::V5E).expect_err("a refusal");
@@ -180,22 +183,11 @@ fn rows_of_one_tile_start_anywhere() {
     }
 }
 
-/// libtpu, or a word (once) that it is missing.
-fn compiler() -> Option<PathBuf> {
-    static SAID: Once = Once::new();
-    let path = libtpu::path();
-    if path.is_none() {
-        SAID.call_once(|| {
-            // Past the test harness, which keeps what passing tests print.
-            let _ = writeln!(std::io::stderr(), "LIBTPU_PATH is not set: what libtpu accepts is not checked");
-        });
-    }
-    path
-}
+/// The program in which libtpu runs.
+const WORKER: &str = env!("CARGO_BIN_EXE_worker");
 
 #[test]
 fn libtpu_accepts_the_kernels() {
-    let Some(library) = compiler() else { return };
     for chip in [&Chip::V5E, &Chip::V6E] {
         let programs: Vec<String> = cases()
             .iter()
@@ -203,11 +195,9 @@ fn libtpu_accepts_the_kernels() {
                 mosaic::stablehlo(kernel, &bound(kernel, chip, *dtype, shapes), chip).expect("a text")
             })
             .collect();
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
-        let driver = Path::new(env!("CARGO_BIN_EXE_aot"));
-        let verdicts = libtpu::compile(driver, &library, chip.name, &programs, &folder).expect("the compiler runs");
+        let Some(verdicts) = judge(WORKER, chip, programs) else { return };
         for ((name, ..), verdict) in cases().iter().zip(verdicts) {
-            assert_eq!(verdict, Verdict::Accepted, "{name} on {}", chip.name);
+            assert!(accepted(&verdict), "{name} on {}: {verdict:?}", chip.name);
         }
     }
 }
@@ -215,7 +205,6 @@ fn libtpu_accepts_the_kernels() {
 /// Every operation on its own, and in idioms that fold: what libtpu refuses is a fault of the printer.
 #[test]
 fn libtpu_accepts_every_operation() {
-    let Some(library) = compiler() else { return };
     // The rest of the language has no text yet, and says so.
     let (cases, unspoken): (Vec<_>, Vec<_>) = one_op::cases().into_iter().chain(idioms::cases()).partition(|case| {
         let config = Config { allow: vec![Allow::BlockShape, Allow::DotTypes], ..Config::default() };
@@ -226,45 +215,36 @@ fn libtpu_accepts_every_operation() {
         }
     });
     assert!(cases.len() > 500, "{} operations have a text, {} have none", cases.len(), unspoken.len());
-    std::thread::scope(|scope| {
-        for chip in [&Chip::V5E, &Chip::V6E] {
-            let (cases, library) = (&cases, &library);
-            scope.spawn(move || {
-                let mut programs = vec![];
-                for case in cases {
-                    let config = Config { allow: vec![Allow::BlockShape, Allow::DotTypes], ..Config::default() };
-                    let binding = bind(&case.kernel, chip, &case.inputs, &config).expect(&case.name);
-                    programs.push(mosaic::stablehlo(&case.kernel, &binding, chip).expect(&case.name));
-                }
-                let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("operations");
-                let driver = Path::new(env!("CARGO_BIN_EXE_aot"));
-                let verdicts = libtpu::compile(driver, library, chip.name, &programs, &folder).expect("the compiler runs");
-                let refused: Vec<String> = cases
-                    .iter()
-                    .zip(&verdicts)
-                    .filter(|(_, verdict)| **verdict != Verdict::Accepted)
-                    .map(|(case, verdict)| format!("{}: {verdict:?}", case.name))
-                    .collect();
-                assert!(refused.is_empty(), "{} of {} on {}:\n{}", refused.len(), cases.len(), chip.name, refused.join("\n"));
-            });
+    for chip in [&Chip::V5E, &Chip::V6E] {
+        let mut programs = vec![];
+        for case in &cases {
+            let config = Config { allow: vec![Allow::BlockShape, Allow::DotTypes], ..Config::default() };
+            let binding = bind(&case.kernel, chip, &case.inputs, &config).expect(&case.name);
+            programs.push(mosaic::stablehlo(&case.kernel, &binding, chip).expect(&case.name));
         }
-    });
+        let Some(verdicts) = judge(WORKER, chip, programs) else { return };
+        let refused: Vec<String> = cases
+            .iter()
+            .zip(&verdicts)
+            .filter(|(_, verdict)| !accepted(verdict))
+            .map(|(case, verdict)| format!("{}: {verdict:?}", case.name))
+            .collect();
+        assert!(refused.is_empty(), "{} of {} on {}:\n{}", refused.len(), cases.len(), chip.name, refused.join("\n"));
+    }
 }
 
-/// The driver tells apart what compiles, what does not, and what kills the compiler.
+/// What compiles, what does not, and what kills the compiler are told apart.
 #[test]
 fn libtpu_can_refuse_and_die() {
-    let Some(library) = compiler() else { return };
     let kernel = kernels::softmax(8, 128);
     let binding = bound(&kernel, &Chip::V6E, DType::F32, &[vec![32, 128]]);
     let good = mosaic::stablehlo(&kernel, &binding, &Chip::V6E).expect("a text");
     let bad = good.replace("tpu_custom_call(", "no_such_call(");
     // A block index past the array kills libtpu; `bind` would have refused it.
     let past = mosaic::stablehlo(&kernels::fixed_block(100), &kernels::fixed_block_binding(), &Chip::V6E).expect("a text");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("verdicts");
-    let driver = Path::new(env!("CARGO_BIN_EXE_aot"));
-    let verdicts = libtpu::compile(driver, &library, "v6e", &[good.clone(), bad, past, good], &folder).expect("the compiler runs");
-    assert!(matches!(&verdicts[..], [Verdict::Accepted, Verdict::Refused(_), Verdict::Died, Verdict::Accepted]), "{verdicts:?}");
+    let Some(verdicts) = judge(WORKER, &Chip::V6E, vec![good.clone(), bad, past, good]) else { return };
+    let [first, Verdict::Refused { .. }, Verdict::Crashed { .. }, last] = &verdicts[..] else { panic!("{verdicts:?}") };
+    assert!(accepted(first) && accepted(last), "{verdicts:?}");
 }
 
 /// The kernel with arrays of one block each, which every chip takes whatever the block.
@@ -288,7 +268,6 @@ const INTERNAL: &str = "The new region is empty";
 /// Random kernels: what has a text compiles. `RANDOM_KERNELS` and `RANDOM_KERNELS_FROM` choose the seeds.
 #[test]
 fn libtpu_accepts_random_kernels() {
-    let Some(library) = compiler() else { return };
     let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"));
     let (first, count) = (number("RANDOM_KERNELS_FROM", 0), number("RANDOM_KERNELS", 100));
     let (mut seeds, mut programs) = (vec![], vec![]);
@@ -313,12 +292,10 @@ fn libtpu_accepts_random_kernels() {
         }
     }
     assert!(seeds.len() as u64 * 4 > count, "only {} of {count} kernels have a text", seeds.len());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("random");
-    let driver = Path::new(env!("CARGO_BIN_EXE_aot"));
-    let verdicts = libtpu::compile(driver, &library, "v5e", &programs, &folder).expect("the compiler runs");
-    let refused = seeds.iter().zip(&verdicts).filter(|(_, verdict)| **verdict != Verdict::Accepted);
+    let Some(verdicts) = judge(WORKER, &Chip::V5E, programs) else { return };
+    let refused = seeds.iter().zip(&verdicts).filter(|(_, verdict)| !accepted(verdict));
     let (internal, refused): (Vec<_>, Vec<_>) =
-        refused.partition(|(_, verdict)| matches!(verdict, Verdict::Refused(reason) if reason.starts_with(INTERNAL)));
+        refused.partition(|(_, verdict)| matches!(verdict, Verdict::Refused { reason, .. } if reason.starts_with(INTERNAL)));
     assert!(refused.is_empty(), "{} of {}: {refused:#?}", refused.len(), seeds.len());
     assert!(internal.len() * 20 <= seeds.len(), "{} of {} fail below Mosaic: {internal:?}", internal.len(), seeds.len());
 }

@@ -32,6 +32,7 @@ mod error;
 mod guard;
 pub mod io;
 mod launch;
+pub mod libtpu;
 mod memory;
 mod once;
 mod operation;
@@ -39,6 +40,7 @@ mod program;
 mod registry;
 mod sum;
 mod tensor;
+pub mod tpuk;
 
 pub use args::{ArgSpec, Arguments};
 pub use cache::KernelStats;

@@ -156,6 +156,13 @@ impl Tensor {
         Ok(copy.finish())
     }
 
+    /// The same elements with that rank, where only leading dimensions of 1 are more.
+    pub(crate) fn without_leading_ones(&self, rank: usize) -> Option<Tensor> {
+        let (ones, rest) = self.shape().split_at_checked(self.shape().len().checked_sub(rank)?)?;
+        let shape = Shape::try_new(rest).filter(|_| ones.iter().all(|&d| d == 1))?;
+        Some(Tensor { shape, ..self.clone() })
+    }
+
     /// The element type.
     pub fn dtype(&self) -> DType {
         self.dtype

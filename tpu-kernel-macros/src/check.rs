@@ -33,7 +33,7 @@ const ELEMENTS: [&str; 17] = [
 ];
 
 /// Methods that every launch has.
-const METHODS: [&str; 17] = [
+const METHODS: [&str; 18] = [
     "launch",
     "precision",
     "allow",
@@ -43,6 +43,7 @@ const METHODS: [&str; 17] = [
     "identity",
     "arguments",
     "outputs",
+    "parameters",
     "stage",
     "clone",
     "config_mut",

@@ -251,7 +251,7 @@ fn place(span: Span) -> TokenStream {
     }}
 }
 
-/// `Launchable::arguments` and `outputs`: what a launch takes and gives, with the place of each declaration.
+/// `Launchable::parameters`, `arguments` and `outputs`: what a launch chooses, takes and gives, with the place of each declaration.
 fn arguments(model: &Kernel) -> TokenStream {
     let row = |p: &Param| {
         let (text, element) = (p.name.to_string(), &p.element);
@@ -260,18 +260,33 @@ fn arguments(model: &Kernel) -> TokenStream {
             Role::In(window) | Role::Out(window) => window.array.len(),
             Role::Scratch | Role::Scalar => 0,
         };
-        let generic = element_name(element).is_some_and(|name| model.elements.iter().any(|(e, _)| e == name));
-        let dtype = if generic {
-            quote!(::tpu_kernel::lang::expanded::Option::None)
-        } else {
-            quote!(::tpu_kernel::lang::expanded::Option::Some(<#element as ::tpu_kernel::lang::Element>::DTYPE))
+        let (none, some) = (quote!(::tpu_kernel::lang::expanded::Option::None), quote!(::tpu_kernel::lang::expanded::Option::Some));
+        let generic = element_name(element).filter(|name| model.elements.iter().any(|(e, _)| e == *name)).map(Ident::to_string);
+        let (dtype, parameter) = match generic {
+            Some(name) => (none, quote!(#some(#name))),
+            None => (quote!(#some(<#element as ::tpu_kernel::lang::Element>::DTYPE)), none),
         };
         let loc = place(p.name.span());
-        quote!(::tpu_kernel::launch::Argument { name: #text, scalar: #scalar, dtype: #dtype, rank: #rank, loc: #loc })
+        quote!(::tpu_kernel::launch::Argument {
+            name: #text, scalar: #scalar, dtype: #dtype, parameter: #parameter, rank: #rank, loc: #loc
+        })
     };
     let rows = model.params.iter().filter(|p| p.is_argument()).map(row);
     let outputs = model.params.iter().filter(|p| matches!(p.role, Role::Out(_))).map(row);
+    let blocks = model.blocks.iter().map(Ident::to_string);
+    let elements = model.elements.iter().map(|(e, _)| e.to_string());
+    let sizes = model.sizes();
+    let sizes = sizes.iter().map(Ident::to_string);
     quote! {
+        fn parameters(&self) -> ::tpu_kernel::lang::expanded::Option<&'static ::tpu_kernel::launch::Parameters> {
+            const PARAMETERS: &::tpu_kernel::launch::Parameters = &::tpu_kernel::launch::Parameters {
+                blocks: &[#(#blocks),*],
+                elements: &[#(#elements),*],
+                sizes: &[#(#sizes),*],
+            };
+            ::tpu_kernel::lang::expanded::Option::Some(PARAMETERS)
+        }
+
         fn arguments(&self) -> ::tpu_kernel::lang::expanded::Option<&'static [::tpu_kernel::launch::Argument]> {
             const ARGUMENTS: &[::tpu_kernel::launch::Argument] = &[#(#rows),*];
             ::tpu_kernel::lang::expanded::Option::Some(ARGUMENTS)

@@ -29,8 +29,14 @@ pub struct Chip {
     pub smem_bytes: u64,
     /// High-bandwidth memory of the chip.
     pub hbm_bytes: u64,
+    /// Cycles of a core in a microsecond.
+    pub clock_mhz: u32,
     /// Whether lanes can be gathered across sublanes, which turns a column into a row.
     pub sublane_gather: bool,
+    /// Whether a tile of bf16 has an approximate reciprocal.
+    pub bf16_reciprocal: bool,
+    /// Whether tiles of 8 and 4 bits are shifted.
+    pub byte_shifts: bool,
     /// The floats that the matrix units take, beside each other and beside integers of at most 8 bits.
     pub product_floats: &'static [DType],
     /// Whether the matrix units multiply integers of at most 8 bits with each other.
@@ -43,8 +49,10 @@ pub const SUBLANES: usize = 8;
 pub const LANES: usize = 128;
 
 impl Chip {
-    // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, product_floats,
-    // int8_products: "libtpu", by bisection and trial. smem: "jax".
+    // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, bf16_reciprocal, byte_shifts,
+    // product_floats, int8_products: "libtpu", by bisection and trial. smem: "jax". clock: the peak in bf16 ("jax",
+    // "cloud") over the 2·mxus·mxu_size² operations of a cycle, twice as many on v6e and tpu7x: libtpu's estimates of
+    // large products are faster there than one such product a cycle.
 
     /// TPU v4.
     pub const V4: Chip = Chip {
@@ -56,7 +64,10 @@ impl Chip {
         scoped_vmem_bytes: 16 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
+        clock_mhz: 1050,
         sublane_gather: false,
+        bf16_reciprocal: false,
+        byte_shifts: false,
         product_floats: &[DType::F32, DType::Bf16],
         int8_products: false,
     };
@@ -70,7 +81,10 @@ impl Chip {
         scoped_vmem_bytes: 16 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 16 * GIB,
+        clock_mhz: 1500,
         sublane_gather: true,
+        bf16_reciprocal: false,
+        byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
@@ -85,7 +99,10 @@ impl Chip {
         smem_bytes: MIB,
         // "cloud" says 95 GiB, "jax" 103e9 bytes (96 GiB): the smaller is what a program can have.
         hbm_bytes: 95 * GIB,
+        clock_mhz: 1750,
         sublane_gather: true,
+        bf16_reciprocal: false,
+        byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
@@ -99,7 +116,10 @@ impl Chip {
         scoped_vmem_bytes: 32 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 32 * GIB,
+        clock_mhz: 1750,
         sublane_gather: true,
+        bf16_reciprocal: true,
+        byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
         int8_products: true,
     };
@@ -113,7 +133,10 @@ impl Chip {
         scoped_vmem_bytes: 32 * MIB,
         smem_bytes: MIB,
         hbm_bytes: 192 * GIB,
+        clock_mhz: 2200,
         sublane_gather: true,
+        bf16_reciprocal: true,
+        byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F4E2M1Fn],
         int8_products: true,
     };

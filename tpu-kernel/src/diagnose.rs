@@ -46,6 +46,14 @@ pub fn render_plain(code: &'static str, title: &str) -> String {
     Renderer::plain().render(&[report.group(None)])
 }
 
+/// An error without a code at a place, as text without colours: what others say of a kernel.
+pub fn render_at(title: &str, loc: &Loc) -> String {
+    let loc = loc.is_known().then(|| loc.clone());
+    let report = Report { code: None, title: title.to_string(), loc, what: None, note: None, help: None };
+    let line = report.loc.as_ref().and_then(|loc| Excerpt::read(loc, None));
+    Renderer::plain().render(&[report.group(line.as_ref())])
+}
+
 /// Where an error is explained.
 fn page(code: &str) -> String {
     format!("see docs/errors.md#{}", code.to_lowercase())

@@ -20,6 +20,7 @@ pub mod legalise;
 pub mod math;
 pub mod mosaic;
 pub mod passes;
+pub mod predict;
 pub mod transform;
 
 pub use error::{BuildFault, Error};

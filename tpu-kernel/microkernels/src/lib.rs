@@ -1,5 +1,5 @@
 //! Work for compiled code, compiled ahead of time: matrix products picked by instruction set at run time, operations on
-//! whole tiles ([`tile`]), and elementwise functions ([`function`]).
+//! whole tiles ([`tile`]), and elementwise functions ([`function`]). Beside them, what the machine can do at most ([`probe`]).
 //!
 //! Rules of the products: operands are strided in both dimensions, so a transposed operand is the same matrix with its
 //! strides exchanged; the result has unit column stride; it is overwritten, or, through [`raw`], read
@@ -15,6 +15,7 @@ mod f32;
 pub mod function;
 mod i32;
 mod matrix;
+pub mod probe;
 pub mod raw;
 mod scratch;
 pub mod tile;

@@ -191,3 +191,23 @@ pub(super) fn text(kernel: &Kernel) -> Result<String, String> {
     build_body(&isa, features(), kernel, &plan, &mut body)?;
     Ok(format!("{maps}\n{body}"))
 }
+
+/// The machine code of both functions, as text.
+pub(super) fn assembly(kernel: &Kernel) -> Result<String, String> {
+    let isa = isa()?;
+    let plan = Plan::new(kernel);
+    let mut context = codegen::Context::new();
+    let mut text = String::new();
+    for name in ["maps", "body"] {
+        context.clear();
+        context.set_disasm(true);
+        match name {
+            "maps" => build_maps(&isa, features(), kernel, &plan, &mut context.func)?,
+            _ => drop(build_body(&isa, features(), kernel, &plan, &mut context.func)?),
+        }
+        let code = context.compile(&*isa, &mut Default::default()).map_err(|e| format!("{:?}", e.inner))?;
+        let listing = code.vcode.as_deref().unwrap_or_default();
+        text.push_str(&format!("{name}: ; {} bytes of {} code\n{listing}\n", code.code_buffer().len(), isa.triple().architecture));
+    }
+    Ok(text)
+}

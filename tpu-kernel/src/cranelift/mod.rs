@@ -110,4 +110,13 @@ impl Executable {
         passes::verify(kernel).map_err(|faults| Error::rules(kernel, faults))?;
         jit::text(&widen::widen(kernel)).map_err(|reason| Error::Compile { kernel: kernel.name.clone(), reason })
     }
+
+    /// The machine code of a kernel for this processor, as text: its index maps and its body.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile).
+    pub fn assembly(kernel: &Kernel) -> Result<String, Error> {
+        passes::verify(kernel).map_err(|faults| Error::rules(kernel, faults))?;
+        jit::assembly(&widen::widen(kernel)).map_err(|reason| Error::Compile { kernel: kernel.name.clone(), reason })
+    }
 }

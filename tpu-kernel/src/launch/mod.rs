@@ -19,4 +19,5 @@ pub use bind::{bind, numbers};
 pub use binding::Binding;
 pub use cost::{Cost, cost};
 pub use error::LaunchError;
-pub use target::{Allow, Arg, Argument, Config, Launchable, Target};
+pub use target::{Allow, Arg, Argument, Config, Launchable, Parameters, Target};
+pub use vmem::{VmemRow, vmem};

@@ -63,6 +63,11 @@ pub trait Launchable: Send + Sync {
         None
     }
 
+    /// What a launch chooses by name; `None` where only the built kernel knows.
+    fn parameters(&self) -> Option<&'static Parameters> {
+        None
+    }
+
     /// Builds the kernel for input arrays of these element types, transformed as the configuration says. Depends on nothing but the
     /// configuration (without its sizes) and the types: a runtime may keep the result under that key.
     fn stage(&self, inputs: &[DType]) -> Result<Kernel, Error>;
@@ -77,10 +82,23 @@ pub struct Argument {
     pub scalar: bool,
     /// Its element type, where it is not a type parameter.
     pub dtype: Option<DType>,
+    /// The type parameter that is its element type.
+    pub parameter: Option<&'static str>,
     /// The rank of its array; of a scalar 0.
     pub rank: usize,
     /// Where it is declared.
     pub loc: Loc,
+}
+
+/// The names that a kernel's configuration may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// Block sizes: `BM`.
+    pub blocks: &'static [&'static str],
+    /// Element types: `T`.
+    pub elements: &'static [&'static str],
+    /// Array sizes, as the kernel declares them: `m`.
+    pub sizes: &'static [&'static str],
 }
 
 /// An argument of a launch: inputs and scalars in the order of the kernel's parameters.

@@ -8,27 +8,47 @@ use super::{Binding, LaunchError, maps};
 use crate::chips::{Chip, LANES, SUBLANES};
 use crate::ir::{DType, Kernel};
 
-/// One window or scratch.
-struct Row {
-    name: String,
-    kind: &'static str,
-    ty: String,
-    padded: u64,
-    buffers: u64,
+/// What one window or scratch takes of the vector memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VmemRow {
+    /// The operand.
+    pub name: String,
+    /// `in`, `out` or `scratch`.
+    pub role: &'static str,
+    /// The element type.
+    pub dtype: DType,
+    /// The block.
+    pub shape: Vec<usize>,
+    /// Bytes of the elements alone, packed.
+    pub packed: u64,
+    /// Bytes of one buffer, padded to whole tiles.
+    pub padded: u64,
+    /// How many buffers: two where the block changes from step to step.
+    pub buffers: u64,
 }
 
-impl Row {
-    fn bytes(&self) -> u64 {
+impl VmemRow {
+    /// Bytes of all buffers.
+    pub fn bytes(&self) -> u64 {
         self.padded.saturating_mul(self.buffers)
     }
+
+    /// Whether it stands against the scoped limit.
+    pub fn is_window(&self) -> bool {
+        self.role != "scratch"
+    }
+}
+
+/// Bytes of all rows.
+fn sum<'a>(rows: impl Iterator<Item = &'a VmemRow>) -> u64 {
+    rows.fold(0u64, |n, row| n.saturating_add(row.bytes()))
 }
 
 /// Windows against the scoped limit, and all against the memory.
 pub(super) fn check(kernel: &Kernel, chip: &Chip, binding: &Binding) -> Result<(), LaunchError> {
-    let rows = rows(kernel, binding);
-    let sum = |rows: &mut dyn Iterator<Item = &Row>| rows.fold(0u64, |n, row| n.saturating_add(row.bytes()));
-    let windows = sum(&mut rows.iter().filter(|r| r.kind != "scratch"));
-    let all = sum(&mut rows.iter());
+    let rows = vmem(kernel, binding);
+    let windows = sum(rows.iter().filter(|row| row.is_window()));
+    let all = sum(rows.iter());
     let (need, limit) = if windows > chip.scoped_vmem_bytes {
         (windows, chip.scoped_vmem_bytes)
     } else if all > chip.vmem_bytes {
@@ -39,22 +59,24 @@ pub(super) fn check(kernel: &Kernel, chip: &Chip, binding: &Binding) -> Result<(
     Err(LaunchError::Vmem { chip: chip.name.to_string(), need, limit, table: table(&rows) })
 }
 
-fn rows(kernel: &Kernel, binding: &Binding) -> Vec<Row> {
+/// The vector memory of a launch: a row for each window and scratch, in the order of the operands.
+pub fn vmem(kernel: &Kernel, binding: &Binding) -> Vec<VmemRow> {
     let numbers = maps::Numbers { sizes: &binding.sizes, grid: &binding.grid };
     let mut rows = vec![];
     for param in kernel.params.iter().filter(|p| p.ty.is_ref()) {
-        let (kind, buffers) = match param.window() {
+        let (role, buffers) = match param.window() {
             Some(window) => {
-                let kind = if param.is_output() { "out" } else { "in" };
-                (kind, if maps::is_constant(kernel, &window.map, &numbers) { 1 } else { 2 })
+                let role = if param.is_output() { "out" } else { "in" };
+                (role, if maps::is_constant(kernel, &window.map, &numbers) { 1 } else { 2 })
             }
             None => ("scratch", 1),
         };
-        let ty = format!("{}x{}", param.ty.shape(), param.ty.dtype());
+        let (dtype, shape) = (param.ty.dtype(), param.ty.shape().dims().to_vec());
         // libtpu keeps scratch of less than a byte a byte each; windows are packed.
-        let bits = if kind == "scratch" { param.ty.dtype().bits().max(8) } else { param.ty.dtype().bits() };
-        let padded = padded_bytes(param.ty.dtype(), bits, param.ty.shape().dims());
-        rows.push(Row { name: param.name.clone(), kind, ty, padded, buffers });
+        let bits = if role == "scratch" { dtype.bits().max(8) } else { dtype.bits() };
+        let padded = padded_bytes(dtype, bits, &shape);
+        let packed = shape.iter().fold(u64::from(bits), |n, &d| n.saturating_mul(d as u64)).div_ceil(8);
+        rows.push(VmemRow { name: param.name.clone(), role, dtype, shape, packed, padded, buffers });
     }
     rows
 }
@@ -74,13 +96,14 @@ pub(super) fn padded_bytes(dtype: DType, bits: u32, shape: &[usize]) -> u64 {
 }
 
 /// A line each: operand, role, block, padded bytes, buffers, bytes.
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[VmemRow]) -> String {
     let mut lines = vec![["operand", "role", "block", "padded bytes", "buffers", "bytes"].map(String::from)];
     for row in rows {
+        let shape: String = row.shape.iter().map(|d| format!("{d}x")).collect();
         lines.push([
             row.name.clone(),
-            row.kind.to_string(),
-            row.ty.clone(),
+            row.role.to_string(),
+            format!("{shape}{}", row.dtype),
             row.padded.to_string(),
             row.buffers.to_string(),
             row.bytes().to_string(),

@@ -4,7 +4,7 @@
 //! represent them, and gives the values that represent its results. A lowering is made of [`Lowering::apply`], which
 //! legalises what it is given in turn: nothing but [`Lowering::emit`] adds an operation, and only a native one.
 
-use super::table::native;
+use super::table::{native, partial};
 use super::{Illegal, Rule, elementwise, memory, product, represented, structure};
 use crate::chips::Chip;
 use crate::ir::{Builder, DType, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Region, Shape, Type, Value, Window, infer};
@@ -34,6 +34,8 @@ pub(super) struct Lowering<'a> {
     literals: HashMap<Value, Literal>,
     /// The tile that a chain of reshapes started from.
     reshaped: HashMap<Value, Value>,
+    /// What makes the new values, of those operations that others must know.
+    made: HashMap<Value, (OpKind, Vec<Value>)>,
     /// The place and the name of the operation that is being lowered.
     loc: Loc,
     at: String,
@@ -49,6 +51,7 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         values: HashMap::new(),
         literals: HashMap::new(),
         reshaped: HashMap::new(),
+        made: HashMap::new(),
         loc: source.loc.clone(),
         at: source.name.clone(),
         depth: 0,
@@ -180,6 +183,11 @@ impl Lowering<'_> {
         self.literals.get(&value).copied()
     }
 
+    /// What made a new value, where that is elementwise.
+    pub(super) fn made(&self, value: Value) -> Option<(&OpKind, &[Value])> {
+        self.made.get(&value).map(|(kind, operands)| (kind, operands.as_slice()))
+    }
+
     /// An operation of the user's types: what represents its results.
     pub(super) fn lower(&mut self, kind: &OpKind, operands: &[Typed]) -> Result<Vec<Value>, Illegal> {
         // libtpu merges casts of casts, also into one that it then refuses: a reshape starts from the first tile.
@@ -203,7 +211,7 @@ impl Lowering<'_> {
                 return Err(self.refuse(Rule::NoLowering(ty.dtype())));
             }
         }
-        if plain && results.iter().all(|&ty| ty == represented(ty)) && native(self.chip, kind, &types) {
+        if plain && results.iter().all(|&ty| ty == represented(ty)) && native(self.chip, kind, &types) && !partial(kind, &types) {
             let values: Vec<Value> = operands.iter().map(|o| o.value).collect();
             return Ok(self.emit(kind.clone(), &values));
         }
@@ -264,6 +272,8 @@ impl Lowering<'_> {
             OpKind::Broadcast(_) => self.literal_of(operands[0]),
             _ => None,
         };
+        let made =
+            matches!(kind, OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Cast(_)).then(|| kind.clone());
         let name = kind.mnemonic();
         let results = match self.builder.results(kind, operands, self.loc.clone()) {
             Ok(results) => results,
@@ -274,6 +284,9 @@ impl Lowering<'_> {
         }
         if let (true, Some(&result)) = (matches!(name, "reshape"), results.first()) {
             self.reshaped.insert(result, operands[0]);
+        }
+        if let (Some(kind), Some(&result)) = (made, results.first()) {
+            self.made.insert(result, (kind, operands.to_vec()));
         }
         results
     }

@@ -21,7 +21,7 @@ pub use illegal::{Illegal, Rule};
 pub use table::native;
 
 use crate::chips::Chip;
-use crate::ir::{DType, Kernel, Literal, Type};
+use crate::ir::{DType, Kernel, Literal, Region, Type};
 
 /// The kernel in operations that the chip has. Takes a kernel that verifies.
 ///
@@ -29,6 +29,28 @@ use crate::ir::{DType, Kernel, Literal, Type};
 /// An operation or an operand has no form on the chip.
 pub fn legalise(kernel: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
     lowering::lower(kernel, chip)
+}
+
+/// Whether every operation of a kernel is native on the chip, as of one that is legalised.
+///
+/// # Errors
+/// The first that is not.
+pub fn check(kernel: &Kernel, chip: &Chip) -> Result<(), Illegal> {
+    let windows = kernel.params.iter().filter_map(|param| param.window());
+    windows.map(|window| &window.map).chain([&kernel.body]).try_for_each(|region| check_region(kernel, region, chip))
+}
+
+fn check_region(kernel: &Kernel, region: &Region, chip: &Chip) -> Result<(), Illegal> {
+    for op in &region.ops {
+        let types: Vec<Type> = op.operands.iter().map(|&v| kernel.ty(v)).collect();
+        if !native(chip, &op.kind, &types) {
+            let dtype = types.first().map_or(DType::I32, |ty| ty.dtype());
+            let at = op.kind.mnemonic().to_string();
+            return Err(Illegal { chip: chip.name, at, rule: Rule::NoLowering(dtype), loc: op.loc.clone() });
+        }
+        op.regions.iter().try_for_each(|region| check_region(kernel, region, chip))?;
+    }
+    Ok(())
 }
 
 /// The element type of an array in the memory of the chip. The bytes of its elements are the same.

@@ -3,13 +3,15 @@
 //! Rules: derived from libtpu 0.0.50.1's verdicts; where a form is legal on some shapes only, the operand types tell.
 //! Types are those of a legalised kernel: no f16 but in memory as u16, no scalar narrower than a word.
 
+mod casts;
+mod elementwise;
 mod structure;
 
 pub(super) use structure::{gathers, last, vector};
 
 use super::{Rule, stored};
 use crate::chips::Chip;
-use crate::ir::{BinaryOp, DType, OpKind, Type, UnaryOp};
+use crate::ir::{BinaryOp, DType, OpKind, Type};
 
 /// Whether the chip has the operation on operands of these types.
 pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
@@ -19,17 +21,19 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         // Printed where it is used, and a constant of any type can be a tile.
         OpKind::Const(_) => true,
         OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => true,
-        OpKind::Select | OpKind::Compare(_) => types,
-        OpKind::Cast(to) => types && spoken(*to),
+        OpKind::Unary(op) => elementwise::unary(chip, *op, operands[0]),
+        OpKind::Binary(op) => elementwise::binary(chip, *op, operands[0]),
+        OpKind::Compare(op) => elementwise::compare(*op, operands[0]),
+        OpKind::Select => elementwise::select(operands[1]),
+        OpKind::Cast(to) => casts::cast(chip, operands[0], *to),
+        OpKind::Bitcast(to) => casts::bitcast(chip, operands[0], *to),
+        OpKind::StochasticRound(_) => false,
         // In memory each type that is stored as itself.
         OpKind::Load(_) | OpKind::Store => operands[0].dtype() == stored(operands[0].dtype()),
-        OpKind::Unary(op) => types && unary(*op),
-        OpKind::Binary(op) => types && binary(*op),
         OpKind::Dot { dims, .. } => {
             let [a, b] = [operands[0], operands[1]];
             types && a.dtype() == b.dtype() && dims.transposed(a.shape(), b.shape()).is_some()
         }
-        OpKind::Bitcast(_) | OpKind::StochasticRound(_) => false,
         OpKind::Iota { .. }
         | OpKind::Broadcast(_)
         | OpKind::Reshape(_)
@@ -50,14 +54,23 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
     }
 }
 
-fn unary(op: UnaryOp) -> bool {
-    use UnaryOp::{Abs, Exp, Neg, Not, Rsqrt, Sqrt, Tanh};
-    matches!(op, Neg | Abs | Not | Exp | Sqrt | Rsqrt | Tanh)
-}
-
-fn binary(op: BinaryOp) -> bool {
-    use BinaryOp::{Add, And, Div, Max, Min, Mul, Or, Rem, Sub, Xor};
-    matches!(op, Add | Sub | Mul | Div | Rem | Min | Max | And | Or | Xor)
+/// Whether an operation that the chip has leaves some operands undefined there which the language defines: a lowering emits
+/// it after it has excluded them.
+pub(super) fn partial(kind: &OpKind, operands: &[Type]) -> bool {
+    let Some(dtype) = operands.first().map(|ty| ty.dtype()) else { return false };
+    match kind {
+        OpKind::Binary(BinaryOp::Div | BinaryOp::Rem) => dtype.is_integer(),
+        OpKind::Binary(BinaryOp::Shl | BinaryOp::Shr | BinaryOp::ShrLogical) => true,
+        // To a format without infinity it is what lies beyond the largest number.
+        OpKind::Cast(to) if dtype.is_float() => to.is_integer() || super::elementwise::cut(*to),
+        // A word cut to fewer bits can make an operation that the chip lacks.
+        OpKind::Cast(to) => dtype.bits() == 32 && to.is_integer() && to.bits() < 32,
+        // What it chooses between can make it an operation that the chip lacks.
+        OpKind::Select => true,
+        // Amounts and indices that are negative, or beyond the extent.
+        OpKind::Rotate { .. } | OpKind::Gather { .. } => true,
+        _ => false,
+    }
 }
 
 /// Why the chip has not the element type at all, not even in memory.

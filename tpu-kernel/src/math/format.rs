@@ -6,7 +6,7 @@
 //! Method: as an f32, a number of the format has its exponent and mantissa bits, but for a difference of the exponents; a
 //! denormal has them after adding the smallest normal number, and a minimum or maximum tells which of the two it is. The
 //! wider formats, where denormals are rare, take a product with a power of two instead, which is shorter but makes
-//! denormal f32 of denormals. Rounding adds and subtracts a power of two so large that the sum keeps exactly the bits of
+//! denormal f32 of denormals: not where these are lost. Rounding adds and subtracts a power of two so large that the sum keeps exactly the bits of
 //! the format.
 
 use super::Lanes;
@@ -30,9 +30,9 @@ pub(super) const fn is_upper_half(format: Format) -> bool {
     format.exponent == 8
 }
 
-/// Whether exponents change by a product: the formats with infinity.
-fn by_product(format: Format) -> bool {
-    format.overflow == Overflow::Infinity
+/// Whether exponents change by a product: of the formats with infinity, where denormals of f32 count.
+fn by_product<L: Lanes>(l: &L, format: Format) -> bool {
+    format.overflow == Overflow::Infinity && l.keeps_denormals()
 }
 
 pub(super) fn power_of_two(exponent: i32) -> f32 {
@@ -58,7 +58,7 @@ pub fn decode<L: Lanes>(l: &mut L, format: Format, bits: L::I) -> L::F {
     let magnitude = l.iand(bits, low);
     let sign = l.iand(bits, sign);
     let shifted = l.shl(magnitude, dropped(format));
-    let value = if by_product(format) {
+    let value = if by_product(l, format) {
         let (small, scale) = (l.from_bits(shifted), l.f32(power_of_two(127 - format.bias)));
         l.mul(small, scale)
     } else {
@@ -104,7 +104,7 @@ pub fn pack<L: Lanes>(l: &mut L, format: Format, x: L::F) -> L::I {
     let mask = l.i32(format.sign().cast_signed());
     let sign = l.ushr(bits, above(format));
     let sign = l.iand(sign, mask);
-    let small = if by_product(format) {
+    let small = if by_product(l, format) {
         let scale = l.f32(power_of_two(format.bias - 127));
         let small = l.mul(x, scale);
         let small = l.to_bits(small);
@@ -116,11 +116,18 @@ pub fn pack<L: Lanes>(l: &mut L, format: Format, x: L::F) -> L::I {
         let magnitude = l.iand(bits, mask);
         let normal = l.isub(magnitude, less);
         let smallest = power_of_two(1 - format.bias);
-        let (magnitude, one) = (l.from_bits(magnitude), l.f32(smallest));
-        let sum = l.add(magnitude, one);
+        let (number, one) = (l.from_bits(magnitude), l.f32(smallest));
+        let sum = l.add(number, one);
         let (sum, one) = (l.to_bits(sum), l.i32(smallest.to_bits().cast_signed()));
         let denormal = l.isub(sum, one);
-        l.imax(normal, denormal)
+        let small = l.imax(normal, denormal);
+        if format.overflow == Overflow::Infinity {
+            let last = l.i32(EXPONENT - 1);
+            let special = l.ult(last, magnitude);
+            l.iselect(special, magnitude, small)
+        } else {
+            small
+        }
     };
     let (small, mask) = (l.ushr(small, dropped(format)), l.i32((format.sign() - 1).cast_signed()));
     // The exponent of infinity and NaN, all ones, is cut to all ones.

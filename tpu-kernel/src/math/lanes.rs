@@ -13,6 +13,10 @@ pub trait Lanes {
     /// The outcome of a comparison, lane by lane.
     type M: Copy;
 
+    /// Whether denormal f32 are more than zeros to the operations on floats.
+    fn keeps_denormals(&self) -> bool {
+        true
+    }
     /// `value` in each lane.
     fn f32(&mut self, value: f32) -> Self::F;
     /// `value` in each lane.

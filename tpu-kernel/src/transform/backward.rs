@@ -8,7 +8,7 @@
 use super::{Step, TransformError, Transforms};
 use crate::Error;
 use crate::ir::{DType, Kernel, Loc};
-use crate::launch::{Argument, Config, Launchable};
+use crate::launch::{Argument, Config, Launchable, Parameters};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -66,6 +66,10 @@ impl Launchable for Backward {
 
     fn outputs(&self) -> Option<&'static [Argument]> {
         self.kernel.outputs()
+    }
+
+    fn parameters(&self) -> Option<&'static Parameters> {
+        self.kernel.parameters()
     }
 
     fn stage(&self, inputs: &[DType]) -> Result<Kernel, Error> {

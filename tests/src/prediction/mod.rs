@@ -1,0 +1,4 @@
+//! Predicted cycles against those that libtpu estimates.
+
+pub mod kernels;
+pub mod points;

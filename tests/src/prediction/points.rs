@@ -1,0 +1,157 @@
+//! The launches by which predictions are calibrated: kernel, tiling, shapes.
+
+use super::kernels;
+use tpu_kernel::ir::{DType, Kernel};
+use tpu_kernel::launch::Launchable;
+use tpu_kernel::passes::canonicalise;
+
+const BF16: DType = DType::Bf16;
+const F32: DType = DType::F32;
+
+/// One launch.
+pub struct Point {
+    /// What kind of kernel: `matmul`, `attention` …
+    pub class: &'static str,
+    /// What it computes: launches of one problem differ in tiling alone.
+    pub problem: String,
+    /// Its block sizes.
+    pub tiling: String,
+    /// The kernel, canonical.
+    pub kernel: Kernel,
+    /// Its input arrays.
+    pub inputs: Vec<(DType, Vec<usize>)>,
+}
+
+impl Point {
+    /// Names the point among all.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.problem, self.tiling)
+    }
+}
+
+fn point(class: &'static str, problem: String, launch: &dyn Launchable, inputs: &[(DType, &[usize])]) -> Point {
+    let types: Vec<DType> = inputs.iter().map(|(dtype, _)| *dtype).collect();
+    let mut kernel = launch.stage(&types).expect("a kernel that can be built");
+    canonicalise(&mut kernel);
+    let tiling: Vec<String> = launch.config().blocks.iter().map(|(name, n)| format!("{}={n}", name.to_lowercase())).collect();
+    let inputs = inputs.iter().map(|(dtype, shape)| (*dtype, shape.to_vec())).collect();
+    Point { class, problem, tiling: tiling.join(" "), kernel, inputs }
+}
+
+/// Every point, in a fixed order.
+pub fn points() -> Vec<Point> {
+    let mut all = vec![];
+    matmuls(&mut all);
+    attentions(&mut all);
+    rows(&mut all);
+    elementwise(&mut all);
+    all
+}
+
+/// Six tilings of cubes, and products that are no cubes.
+fn matmuls(all: &mut Vec<Point>) {
+    let cubes: [(usize, [[usize; 3]; 6]); 5] = [
+        (256, [[128, 128, 128], [128, 128, 256], [128, 256, 128], [256, 128, 256], [256, 256, 128], [256, 256, 256]]),
+        (512, [[128, 128, 128], [128, 256, 256], [256, 256, 256], [256, 512, 256], [512, 256, 512], [512, 512, 512]]),
+        (1024, [[128, 128, 256], [256, 256, 256], [256, 256, 1024], [512, 512, 512], [512, 1024, 256], [256, 1024, 1024]]),
+        (2048, [[256, 256, 256], [256, 256, 2048], [512, 512, 512], [512, 1024, 512], [1024, 512, 1024], [1024, 1024, 256]]),
+        (4096, [[256, 512, 512], [512, 512, 512], [512, 1024, 512], [512, 1024, 1024], [1024, 1024, 512], [256, 1024, 2048]]),
+    ];
+    let mut product = |dtype: DType, [m, n, k]: [usize; 3], [bm, bn, bk]: [usize; 3]| {
+        let launch = kernels::matmul().bm(bm).bn(bn).bk(bk);
+        all.push(point("matmul", format!("matmul {dtype} {m}x{n}x{k}"), &launch, &[(dtype, &[m, k]), (dtype, &[k, n])]));
+    };
+    for (n, tilings) in cubes {
+        tilings.iter().for_each(|&tiling| product(BF16, [n; 3], tiling));
+    }
+    for (n, tilings) in &cubes[1..4] {
+        let fits = |[bm, bn, bk]: [usize; 3]| bm * bn * 2 + (bm + bn) * bk * 2 <= 3 << 20;
+        tilings.iter().filter(|&&tiling| fits(tiling)).for_each(|&tiling| product(F32, [*n; 3], tiling));
+    }
+    let others: [([usize; 3], [[usize; 3]; 3]); 4] = [
+        ([128, 4096, 4096], [[128, 512, 512], [128, 512, 2048], [128, 1024, 1024]]),
+        ([4096, 128, 1024], [[512, 128, 512], [1024, 128, 256], [512, 128, 1024]]),
+        ([2048, 2048, 128], [[256, 256, 128], [512, 512, 128], [1024, 512, 128]]),
+        ([8192, 1024, 1024], [[256, 512, 512], [1024, 512, 512], [512, 1024, 1024]]),
+    ];
+    for (shape, tilings) in others {
+        tilings.iter().for_each(|&tiling| product(BF16, shape, tiling));
+    }
+    for ([m, n, k], [bm, bn, bk]) in [([1024, 4096, 1024], [256, 512, 512]), ([2048, 1024, 2048], [512, 512, 1024])] {
+        let launch = kernels::dense().bm(bm).bn(bn).bk(bk);
+        let inputs: [(DType, &[usize]); 3] = [(BF16, &[m, k]), (BF16, &[k, n]), (F32, &[1, n])];
+        all.push(point("matmul", format!("dense bf16 {m}x{n}x{k}"), &launch, &inputs));
+    }
+}
+
+fn attentions(all: &mut Vec<Point>) {
+    let shapes: [(DType, [usize; 3], &[[usize; 2]]); 6] = [
+        (BF16, [8, 1024, 128], &[[128, 128], [256, 256], [512, 512], [256, 1024]]),
+        (BF16, [4, 2048, 64], &[[256, 256], [512, 512]]),
+        (BF16, [4, 1024, 256], &[[128, 256], [256, 512]]),
+        (F32, [8, 512, 128], &[[128, 128], [256, 256]]),
+        (F32, [4, 1024, 64], &[[256, 256]]),
+        (BF16, [2, 4096, 128], &[[512, 1024]]),
+    ];
+    for (dtype, [heads, t, d], tilings) in shapes {
+        for &[bq, bk] in tilings {
+            let launch = kernels::attention().bq(bq).bk(bk).hd(d);
+            let array: &[usize] = &[heads, t, d];
+            all.push(point("attention", format!("attention {dtype} {heads}x{t}x{d}"), &launch, &[(dtype, array); 3]));
+        }
+    }
+    for (dtype, [heads, t, d], [bq, bk]) in [(BF16, [8, 1024, 128], [256, 256]), (F32, [4, 1024, 128], [128, 256])] {
+        let launch = kernels::causal_attention().bq(bq).bk(bk).hd(d);
+        let array: &[usize] = &[heads, t, d];
+        all.push(point("attention", format!("causal attention {dtype} {heads}x{t}x{d}"), &launch, &[(dtype, array); 3]));
+    }
+}
+
+/// Kernels over whole rows.
+fn rows(all: &mut Vec<Point>) {
+    let shapes: [(DType, [usize; 2], &[usize]); 6] = [
+        (F32, [512, 512], &[64, 128, 256]),
+        (F32, [4096, 1024], &[64, 256, 512]),
+        (F32, [2048, 2048], &[32, 128]),
+        (F32, [256, 8192], &[16, 64]),
+        (BF16, [4096, 1024], &[256]),
+        (F32, [4096, 256], &[256, 1024]),
+    ];
+    for (dtype, [rows, cols], blocks) in shapes {
+        for &r in blocks {
+            let x: (DType, &[usize]) = (dtype, &[rows, cols]);
+            let weights: (DType, &[usize]) = (F32, &[1, cols]);
+            let name = |kernel: &str| format!("{kernel} {dtype} {rows}x{cols}");
+            all.push(point("softmax", name("softmax"), &kernels::softmax().r(r).c(cols), &[x]));
+            all.push(point("norm", name("layer_norm"), &kernels::layer_norm().r(r).c(cols), &[x, weights, weights]));
+            all.push(point("norm", name("rms_norm"), &kernels::rms_norm().r(r).c(cols), &[x, weights]));
+        }
+    }
+    for [rows, cols, r, c] in [[1000, 1000, 128, 1024], [4096, 500, 256, 512]] {
+        let launch = kernels::masked_softmax().r(r).c(c);
+        all.push(point("softmax", format!("masked_softmax f32 {rows}x{cols}"), &launch, &[(F32, &[rows, cols])]));
+    }
+}
+
+fn elementwise(all: &mut Vec<Point>) {
+    let shapes: [(DType, [usize; 2], &[[usize; 2]]); 6] = [
+        (F32, [256, 128], &[[256, 128], [64, 128]]),
+        (F32, [1024, 1024], &[[64, 512], [256, 256], [512, 1024]]),
+        (F32, [4096, 4096], &[[256, 1024], [512, 2048]]),
+        (BF16, [1024, 1024], &[[256, 512], [512, 1024]]),
+        (BF16, [4096, 4096], &[[256, 2048], [512, 2048]]),
+        (F32, [8192, 128], &[[512, 128], [2048, 128]]),
+    ];
+    for (dtype, [rows, cols], blocks) in shapes {
+        for &[r, c] in blocks {
+            let x: (DType, &[usize]) = (dtype, &[rows, cols]);
+            let name = |kernel: &str| format!("{kernel} {dtype} {rows}x{cols}");
+            all.push(point("elementwise", name("add"), &kernels::add().r(r).c(c), &[x, x]));
+            all.push(point("elementwise", name("gelu"), &kernels::gelu().r(r).c(c), &[x]));
+            all.push(point("elementwise", name("swiglu"), &kernels::swiglu().r(r).c(c), &[x, x]));
+            if dtype == F32 {
+                all.push(point("elementwise", name("column_sums"), &kernels::column_sums().r(r).c(c), &[x]));
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Elementwise operations as each chip computes them: legalised, they give the interpreter's bits.
+//!
+//! Rules: every operation on every element type that it takes, tiles and scalars, over special and random values. f16 comes and
+//! goes by its bits, and scalars of narrow types as words, so that no other family of operations is in question. Functions that
+//! a chip lacks are held to a bound instead, in `legalise_functions.rs`.
+
+use tpu_kernel::chips::Chip;
+use tpu_kernel::ir::{BinaryOp, BlockDim, CompareOp, DType, Kernel, Literal, OpKind, ParamKind, Shape, SizeExpr, UnaryOp, Value};
+use tpu_kernel::launch::Binding;
+use tpu_kernel::legalise::{Rule, check, legalise, stored, word};
+use tpu_tests::executors::{Array, INTERPRETER, run, same};
+use tpu_tests::generate::Rng;
+use tpu_tests::kernels::{Writer, blocked};
+
+const SHAPE: [usize; 2] = [16, 32];
+
+fn whole(shape: &[usize]) -> Vec<(SizeExpr, BlockDim)> {
+    shape.iter().map(|&n| (SizeExpr::Const(n as i64), blocked(n))).collect()
+}
+
+/// How a type passes through memory here.
+fn held(dtype: DType) -> DType {
+    if dtype == DType::F16 { DType::U16 } else { dtype }
+}
+
+struct Case {
+    name: String,
+    kernel: Kernel,
+    binding: Binding,
+    inputs: Vec<Array>,
+    scalars: Vec<Literal>,
+}
+
+/// Tiles in, one tile out.
+fn tiles(name: String, kind: &OpKind, operands: &[DType], result: (DType, &[usize]), seed: u64) -> Case {
+    let mut w = Writer::new("one", "elementwise.rs");
+    let mut rng = Rng::new(seed);
+    let elements: usize = SHAPE.iter().product();
+    let memories: Vec<Value> =
+        operands.iter().enumerate().map(|(at, &d)| w.input(&format!("x{at}"), held(d), &whole(&SHAPE), &[None, None])).collect();
+    let out = w.output("o", held(result.0), &whole(result.1), &[None, None]);
+    let mut inputs = vec![];
+    let mut values = vec![];
+    for (&memory, &dtype) in memories.iter().zip(operands) {
+        let numbers: Vec<Literal> =
+            (0..elements).map(|_| rng.literal(dtype, 60)).map(|n| Literal::from_bits(held(dtype), n.bits())).collect();
+        inputs.push(Array::new(held(dtype), &SHAPE, numbers));
+        let loaded = w.load(memory);
+        values.push(if dtype == DType::F16 { w.op(OpKind::Bitcast(dtype), &[loaded]) } else { loaded });
+    }
+    let mut value = w.op(kind.clone(), &values);
+    if result.0 == DType::F16 {
+        value = w.op(OpKind::Bitcast(DType::U16), &[value]);
+    }
+    w.store(out, value);
+    let mut arrays = vec![SHAPE.to_vec(); operands.len()];
+    arrays.push(result.1.to_vec());
+    Case { name, kernel: w.finish(), binding: Binding { sizes: vec![], grid: vec![], arrays }, inputs, scalars: vec![] }
+}
+
+/// Scalars in, one scalar out as a word.
+fn scalars(name: String, kind: &OpKind, operands: &[DType], result: DType, numbers: Vec<Literal>) -> Case {
+    let mut w = Writer::new("one", "elementwise.rs");
+    let values: Vec<Value> = operands.iter().enumerate().map(|(at, &d)| w.scalar(&format!("s{at}"), d)).collect();
+    let shown = if result.is_float() { DType::F32 } else { DType::I32 };
+    let out = w.output("o", shown, &whole(&[1, 1]), &[None, None]);
+    let mut value = w.op(kind.clone(), &values);
+    if result != shown {
+        value = w.op(OpKind::Cast(shown), &[value]);
+    }
+    let value = w.op(OpKind::Broadcast(Shape::new(&[1, 1])), &[value]);
+    w.store(out, value);
+    let mut arrays = vec![vec![]; operands.len()];
+    arrays.push(vec![1, 1]);
+    Case { name, kernel: w.finish(), binding: Binding { sizes: vec![], grid: vec![], arrays }, inputs: vec![], scalars: numbers }
+}
+
+/// A scalar as the legalised kernel takes it.
+fn as_word(scalar: Literal) -> Literal {
+    match scalar.dtype() {
+        DType::Bool => Literal::from(scalar.bits() as i32),
+        dtype => match (scalar.as_f32(), scalar.as_int()) {
+            (Some(number), _) => Literal::from(number),
+            (_, Some(number)) => Literal::from_int(word(dtype), number),
+            _ => scalar,
+        },
+    }
+}
+
+fn outcome(kernel: &Kernel, case: &Case, scalars: &[Literal]) -> Vec<Array> {
+    let compiled = (INTERPRETER.compile)(kernel).expect("a kernel that the interpreter takes");
+    let inputs: Vec<Array> = kernel
+        .params
+        .iter()
+        .filter(|p| matches!(p.kind, ParamKind::In(_)))
+        .zip(&case.inputs)
+        .map(|(param, array)| Array { dtype: param.ty.dtype(), ..array.clone() })
+        .collect();
+    run(kernel, &compiled, &case.binding, &inputs, scalars).expect(&case.name)
+}
+
+/// The same bits on every chip that has the types; how many chips have.
+fn hold(case: &Case) -> usize {
+    let want = outcome(&case.kernel, case, &case.scalars);
+    let words: Vec<Literal> = case.scalars.iter().map(|&s| as_word(s)).collect();
+    let mut seen: Vec<Kernel> = vec![];
+    let mut chips = 0;
+    for chip in Chip::ALL {
+        let legal = match legalise(&case.kernel, chip) {
+            Ok(legal) => legal,
+            Err(refusal) if matches!(refusal.rule, Rule::ElementType(_)) => continue,
+            Err(refusal) => panic!("{}: {refusal}", case.name),
+        };
+        chips += 1;
+        if let Err(illegal) = check(&legal, chip) {
+            panic!("{} is not legal: {illegal}\n{legal}", case.name);
+        }
+        if seen.contains(&legal) {
+            continue;
+        }
+        let got = outcome(&legal, case, &words);
+        for (want, got) in want.iter().zip(&got) {
+            assert_eq!(stored(want.dtype), got.dtype, "{}", case.name);
+            for (at, (want, got)) in want.elements().zip(got.elements()).enumerate() {
+                let bits = Literal::from_bits(want.dtype(), got.bits());
+                let operands: Vec<Literal> = case.inputs.iter().map(|a| a.elements().nth(at).unwrap_or(want)).collect();
+                assert!(
+                    same(want, bits) || both_nan_halves(case, want, bits),
+                    "{} on {}: {operands:?} {:?} gives {bits:?}, not {want:?}\n{legal}",
+                    case.name,
+                    chip.name,
+                    case.scalars
+                );
+            }
+        }
+        seen.push(legal);
+    }
+    chips
+}
+
+/// NaN of f16, which is here by its bits.
+fn both_nan_halves(case: &Case, a: Literal, b: Literal) -> bool {
+    let nan = |x: Literal| x.dtype() == DType::U16 && x.bits() & 0x7fff > 0x7c00;
+    case.name.contains("f16") && nan(a) && nan(b)
+}
+
+/// Functions that a chip lacks in f32, and so in every float: approximated, and held elsewhere.
+fn approximated(kind: &OpKind) -> bool {
+    use UnaryOp::{Acos, Acosh, Asin, Asinh, Atan, Atanh, Cbrt, Cosh, ErfInv, Erfc, Expm1, Sinh};
+    matches!(kind, OpKind::Unary(Expm1 | Cbrt | Asin | Acos | Atan | Sinh | Cosh | Asinh | Acosh | Atanh | Erfc | ErfInv))
+        || matches!(kind, OpKind::Binary(BinaryOp::Hypot))
+}
+
+/// The operation on tiles and, of some numbers, on scalars.
+fn everywhere(kind: &OpKind, operands: &[DType], result: DType) {
+    let types: Vec<&str> = operands.iter().map(|d| d.name()).collect();
+    let name = format!("{kind:?} {}", types.join(" "));
+    let mut chips = 0;
+    if !approximated(kind) {
+        chips += hold(&tiles(name.clone(), kind, operands, (result, &SHAPE), 1));
+    }
+    let mut rng = Rng::new(2);
+    for _ in 0..12 {
+        let numbers = operands.iter().map(|&d| rng.literal(d, 60)).collect();
+        // The scalar unit has no logistic function: one more rounding.
+        if !approximated(kind) && *kind != OpKind::Unary(UnaryOp::Logistic) {
+            chips += hold(&scalars(name.clone(), kind, operands, result, numbers));
+        }
+    }
+    // No chip has the first, and none both of the others.
+    let types = [operands, &[result]].concat();
+    let has = |d: DType| types.contains(&d);
+    let missing = has(DType::I2) || (has(DType::F4E2M1Fn) && has(DType::F8E4M3B11Fnuz));
+    assert!(chips > 0 || missing || approximated(kind), "{name} runs on no chip");
+}
+
+#[test]
+fn of_one_operand() {
+    for dtype in DType::ALL {
+        for &op in UnaryOp::ALL.iter().filter(|op| op.takes(dtype)) {
+            everywhere(&OpKind::Unary(op), &[dtype], op.result(dtype));
+        }
+    }
+}
+
+#[test]
+fn of_two_operands() {
+    for dtype in DType::ALL {
+        for &op in BinaryOp::ALL.iter().filter(|op| op.takes(dtype)) {
+            everywhere(&OpKind::Binary(op), &[dtype; 2], dtype);
+        }
+    }
+}
+
+#[test]
+fn comparisons_and_selections() {
+    for dtype in DType::ALL {
+        for &op in CompareOp::ALL.iter().filter(|op| op.takes(dtype)) {
+            everywhere(&OpKind::Compare(op), &[dtype; 2], DType::Bool);
+        }
+        everywhere(&OpKind::Select, &[DType::Bool, dtype, dtype], dtype);
+    }
+}
+
+#[test]
+fn conversions() {
+    for from in DType::ALL {
+        for to in DType::ALL {
+            everywhere(&OpKind::Cast(to), &[from], to);
+        }
+    }
+}
+
+#[test]
+fn bits_as_another_type() {
+    for from in DType::ALL.into_iter().filter(|d| d.is_number()) {
+        for to in DType::ALL.into_iter().filter(|d| d.is_number()) {
+            let kind = OpKind::Bitcast(to);
+            let name = format!("{kind:?} {from}");
+            let rows = SHAPE[0] * from.bits() as usize / to.bits() as usize;
+            hold(&tiles(name.clone(), &kind, &[from], (to, &[rows, SHAPE[1]]), 3));
+            if from.bits() == to.bits() {
+                let mut rng = Rng::new(4);
+                for _ in 0..12 {
+                    // A word of NaN has no more to say.
+                    let number = rng.literal(from, 60);
+                    if number.as_f32().is_none_or(|x| !x.is_nan()) {
+                        hold(&scalars(name.clone(), &kind, &[from], to, vec![number]));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rounding_by_random_bits() {
+    for to in DType::ALL.into_iter().filter(|d| d.is_float() && *d != DType::F32) {
+        everywhere(&OpKind::StochasticRound(to), &[DType::F32, DType::U32], to);
+    }
+}

@@ -1,0 +1,201 @@
+//! A pool of workers, and what they find out.
+//!
+//! Rules: a worker is reused until it dies. A verdict that may come from what the worker did before, a death, is asked for
+//! again of a new one; and an estimating worker is believed only where it accepts, because libtpu can fail at estimating.
+
+use super::refusal;
+use super::wire::{Answer, Question};
+use super::worker::{self, Asked, Start, Worker};
+use super::{Library, LibtpuError, estimate};
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::Duration;
+use tpu_kernel::chips::Chip;
+
+/// The least time in which a worker has to load the library: libtpu.so has 600 MB.
+const LOADING: Duration = Duration::from_secs(60);
+
+/// How a pool works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolOptions {
+    /// Workers at once; at least one. By default one for each processor.
+    pub workers: usize,
+    /// The time for one program; then its worker is killed. By default two minutes.
+    pub limit: Duration,
+    /// The program that is started as a worker, which calls [`serve_if_worker`](super::serve_if_worker); by default the current one.
+    pub program: Option<PathBuf>,
+}
+
+impl Default for PoolOptions {
+    fn default() -> PoolOptions {
+        let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
+        PoolOptions { workers, limit: Duration::from_secs(120), program: None }
+    }
+}
+
+/// A program to judge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The chip to compile for.
+    pub chip: &'static Chip,
+    /// The program, a StableHLO module.
+    pub program: String,
+    /// Whether cycles are asked for. libtpu has no estimate for v4.
+    pub estimate: bool,
+}
+
+/// What libtpu says of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It compiles.
+    Accepted {
+        /// libtpu's estimate of the cycles of the whole program, the sum over its operations; where one was asked for and made.
+        estimated_cycles: Option<u64>,
+    },
+    /// It does not.
+    Refused {
+        /// libtpu's first sentences, in one line.
+        reason: String,
+        /// File, line and column of the user's source, where libtpu names an operation that has them.
+        place: Option<(String, u32, u32)>,
+    },
+    /// The compiler died, or did not end in time.
+    Crashed {
+        /// The signal, with libtpu's last words where there are any; or the time limit.
+        how: String,
+    },
+}
+
+/// Workers that share the programs to judge. They are started when they are needed, and end with the pool.
+pub struct Pool {
+    library: Library,
+    options: PoolOptions,
+    args: Vec<String>,
+    loading: Duration,
+    idle: Mutex<Vec<Worker>>,
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("library", &self.library).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    /// A pool without workers yet.
+    pub fn new(library: &Library, options: PoolOptions) -> Pool {
+        let loading = options.limit.max(LOADING);
+        Pool { library: library.clone(), options, args: vec![], loading, idle: Mutex::new(vec![]) }
+    }
+
+    /// A verdict for each job, in their order. `on_each` is called in the order in which the verdicts come, with the job's index.
+    ///
+    /// An error means that nothing can be judged with this library or this worker program.
+    pub fn judge(&self, jobs: &[Job], on_each: &mut dyn FnMut(usize, &Verdict)) -> Result<Vec<Verdict>, LibtpuError> {
+        let next = AtomicUsize::new(0);
+        let mut verdicts: Vec<Option<Verdict>> = vec![None; jobs.len()];
+        std::thread::scope(|scope| {
+            let (send, receive) = mpsc::channel();
+            for _ in 0..self.options.workers.clamp(1, jobs.len().max(1)) {
+                let (send, next) = (send.clone(), &next);
+                scope.spawn(move || {
+                    while let at = next.fetch_add(1, Ordering::Relaxed)
+                        && let Some(job) = jobs.get(at)
+                    {
+                        let judged = self.judge_one(job);
+                        // Nobody listens any more where another thread had an error.
+                        if send.send(judged.map(|verdict| (at, verdict))).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(send);
+            for judged in receive {
+                let (at, verdict) = judged.inspect_err(|_| next.store(jobs.len(), Ordering::Relaxed))?;
+                on_each(at, &verdict);
+                verdicts[at] = Some(verdict);
+            }
+            Ok(())
+        })?;
+        Ok(verdicts.into_iter().flatten().collect())
+    }
+
+    fn judge_one(&self, job: &Job) -> Result<Verdict, LibtpuError> {
+        if job.estimate
+            && estimate::estimates(job.chip)
+            && let (Asked::Answer(Answer::Accepted(cycles)), _) = self.ask(job, true)?
+        {
+            return Ok(Verdict::Accepted { estimated_cycles: cycles });
+        }
+        loop {
+            return Ok(match self.ask(job, false)? {
+                (Asked::Answer(Answer::Accepted(_)), _) => Verdict::Accepted { estimated_cycles: None },
+                (Asked::Answer(Answer::Refused(words)), _) => {
+                    Verdict::Refused { reason: refusal::reason(&words), place: refusal::place(&words, &job.program) }
+                }
+                (Asked::Died(_), false) => continue,
+                (Asked::Answer(Answer::Ready | Answer::Unfit(_)), _) => Verdict::Crashed { how: "its answer is none".to_string() },
+                (Asked::Died(how) | Asked::Late(how), _) => Verdict::Crashed { how },
+            });
+        }
+    }
+
+    /// Asks a worker, which is kept if it lives; and whether it was a new one.
+    fn ask(&self, job: &Job, estimates: bool) -> Result<(Asked, bool), LibtpuError> {
+        let mut worker = match self.take(estimates) {
+            Some(worker) => worker,
+            None => self.start(estimates)?,
+        };
+        let new = worker.answered == 0;
+        let question = Question { topology: topology(job.chip), program: job.program.clone() };
+        let asked = worker.ask(&question, self.options.limit);
+        match &asked {
+            Asked::Answer(Answer::Accepted(_) | Answer::Refused(_)) => self.idle().push(worker),
+            Asked::Answer(Answer::Unfit(reason)) => {
+                return Err(LibtpuError::Unfit { path: self.library.path().to_path_buf(), reason: reason.clone() });
+            }
+            Asked::Answer(Answer::Ready) | Asked::Died(_) | Asked::Late(_) => {}
+        }
+        Ok((asked, new))
+    }
+
+    fn take(&self, estimates: bool) -> Option<Worker> {
+        let mut idle = self.idle();
+        let at = idle.iter().position(|worker| worker.estimates == estimates)?;
+        Some(idle.swap_remove(at))
+    }
+
+    fn start(&self, estimates: bool) -> Result<Worker, LibtpuError> {
+        let cannot = |program: PathBuf, reason: String| LibtpuError::Worker { program, reason };
+        let program = match &self.options.program {
+            Some(program) => program.clone(),
+            None => std::env::current_exe().map_err(|e| cannot("of the current program".into(), e.to_string()))?,
+        };
+        // A worker that starts workers never served: without this, programs would start each other without end.
+        if std::env::var_os(worker::LIBRARY).is_some() {
+            return Err(cannot(program, worker::NO_WORKER.to_string()));
+        }
+        let (library, limit) = (self.library.path(), self.loading);
+        Worker::start(&Start { library, program: &program, args: &self.args, estimates, limit })
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// libtpu's name for the least machine that has the chip.
+fn topology(chip: &Chip) -> String {
+    let extent = match chip.name {
+        "v4" => "2x2x1",
+        "v5p" | "tpu7x" => "1x1x1",
+        _ => "1x1",
+    };
+    format!("{}:{extent}", chip.name)
+}
+
+#[cfg(test)]
+mod tests;

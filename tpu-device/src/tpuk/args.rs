@@ -1,0 +1,259 @@
+//! The command line itself: subcommands, options, and what they have in common.
+//!
+//! Rules: every array size that a registered kernel names is an option of its own, `--m 512`, unless the word is taken;
+//! block sizes, element types and the rest go through `--config`, which takes sizes too.
+
+use super::case::{self, Settings};
+use super::catalogue::{Catalogue, Entry};
+use super::failure::{EXIT_CODES, Failure};
+use crate::error::close_names;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use std::path::PathBuf;
+use tpu_kernel::chips::Chip;
+
+/// What `--chip` takes for every chip.
+const ALL: &str = "all";
+
+/// The prefix of the identifiers of the options that are sizes.
+const SIZE: &str = "size:";
+
+/// What `tpuk verify --help` says.
+const VERIFY: &str = "\
+Ask Google's TPU compiler, libtpu, what it says to kernels. No TPU is needed.
+
+Verdicts: `accepted`; `unsupported`, where we refuse the kernel for the chip before libtpu sees it; `refused`, with libtpu's
+reason at the line of the kernel; `crashed`. Every registered configuration is asked about. Cycles that libtpu estimates and
+that our model predicts are both models, not measurements.
+
+libtpu is not part of this program. It is Google's, under Google's own licence, and loaded at run time from where you
+installed it: `pip install libtpu==0.0.50.1`.";
+
+/// The whole command line, for the kernels of a catalogue.
+pub(super) fn command(catalogue: &Catalogue) -> Command {
+    let sub = |name: &'static str, about: &'static str| common(Command::new(name).about(about));
+    let kernels = |help: &'static str| Arg::new("kernel").value_name("KERNEL").num_args(0..).help(help);
+    let named = "The kernels, by name";
+    let file = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("FILE").value_parser(value_parser!(PathBuf)).help(help)
+    };
+    let number = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("N").value_parser(value_parser!(u64)).help(help)
+    };
+    let every = || {
+        let help = "Take every registered configuration and element type, not only the first";
+        Arg::new("every").long("every").action(ArgAction::SetTrue).help(help)
+    };
+    let list = sub("list", "List the registered kernels").arg(kernels("The kernels, by name; all unless named"));
+    let run = sub("run", "Run kernels on random or given arrays, and compare with their references")
+        .arg(kernels(named))
+        .arg(every())
+        .arg(file("input", "A safetensors file with an array for each input, by the name of the operand"))
+        .arg(file("output", "Write the outputs to a safetensors file"))
+        .arg(
+            Arg::new("executor")
+                .long("executor")
+                .value_name("NAME")
+                .value_parser(["cranelift", "interpreter"])
+                .default_value("cranelift")
+                .help("What runs the kernel"),
+        )
+        .arg(number("seed", "The seed of the random arrays").default_value("0"));
+    let inspect = sub("inspect", "Show a kernel: grid, windows, memory, its IR, which chips take it, predicted cycles")
+        .arg(kernels(named))
+        .arg(every());
+    let emit = sub("emit", "Print a kernel in another form: tpuir, clif, asm, mosaic or stablehlo")
+        .arg(
+            Arg::new("kernel")
+                .value_name("FORM KERNEL")
+                .num_args(0..)
+                .help("The form (tpuir, clif, asm, mosaic, stablehlo) and the kernels, in any order"),
+        )
+        .arg(
+            Arg::new("form")
+                .long("form")
+                .alias("format")
+                .value_name("FORM")
+                .value_parser(super::emit::Form::NAMES)
+                .help("The form"),
+        )
+        .arg(
+            Arg::new("stage")
+                .long("stage")
+                .value_name("STAGE")
+                .value_parser(super::emit::STAGES)
+                .default_value("canonical")
+                .help("tpuir: as recorded, as executors take it, or in operations that the chip has"),
+        )
+        .arg(every())
+        .arg(file("output", "Write to a file"));
+    let verify = sub("verify", "Ask Google's TPU compiler, libtpu, what it says to kernels")
+        .long_about(VERIFY)
+        .arg(kernels("The kernels, by name; all unless named"))
+        .arg(file("libtpu", "The compiler; else LIBTPU_PATH, else what the active Python environment has"))
+        .arg(number("jobs", "Compilations at once; by default one for each processor"))
+        .arg(number("limit", "Seconds that one compilation may take; by default 120"))
+        .arg(Arg::new("no-estimates").long("no-estimates").action(ArgAction::SetTrue).help("Do not ask libtpu for cycles"));
+    let bench = sub("bench", "Measure kernels against the limit of this machine, and against other programs")
+        .arg(kernels("The kernels, by name; all that have a row unless named"))
+        .arg(number("rounds", "How often each is measured; the least time counts").default_value("7"))
+        .arg(number("seed", "The seed of the random arrays").default_value("0"));
+    Command::new("tpuk")
+        .about("Kernels for TPUs on a machine without one: run, look at, print and measure those that this program registers")
+        .after_help(EXIT_CODES)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands([list, run, inspect, emit, verify, bench].map(|command| with_sizes(command, catalogue)))
+}
+
+/// The options that every subcommand has.
+fn common(command: Command) -> Command {
+    let chips = Chip::ALL.iter().map(|chip| chip.name).chain([ALL]);
+    let (local, most) = match command.get_name() {
+        "list" => (ALL, "Only what that chip takes"),
+        "verify" => (ALL, "The chip"),
+        _ => ("v5e", "The chip"),
+    };
+    command
+        .after_help(EXIT_CODES)
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("One JSON object on one line for each result"))
+        .arg(
+            Arg::new("chip")
+                .long("chip")
+                .value_name("NAME")
+                .value_parser(PossibleValuesParser::new(chips))
+                .ignore_case(true)
+                .default_value(local)
+                .help(most),
+        )
+        .arg(
+            Arg::new("config")
+                .long("config")
+                .value_name("K=V,…")
+                .action(ArgAction::Append)
+                .help("Block sizes, element types, precision, sizes and scalars by name: bm=128,t=bf16,precision=highest"),
+        )
+        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Take every registered kernel"))
+        .arg(
+            Arg::new("size")
+                .long("size")
+                .alias("sizes")
+                .value_name("K=V,…")
+                .action(ArgAction::Append)
+                .help("Sizes of arrays by name: m=512,k=256"),
+        )
+}
+
+/// An option for each size that a kernel names, unless another option has the word.
+fn with_sizes(command: Command, catalogue: &Catalogue) -> Command {
+    let aliases = |arg: &Arg| arg.get_all_aliases().unwrap_or_default().into_iter().map(String::from).collect::<Vec<_>>();
+    let words = |arg: &Arg| arg.get_long().map(String::from).into_iter().chain(aliases(arg)).collect::<Vec<_>>();
+    let taken: Vec<String> = command.get_arguments().flat_map(words).chain(["help".to_string()]).collect();
+    let mut names: Vec<String> = catalogue.entries().iter().flat_map(case::size_names).collect();
+    names.sort_unstable();
+    names.dedup();
+    let fits = |name: &String| !taken.contains(name) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let sizes = names
+        .into_iter()
+        .filter(fits)
+        .map(|name| Arg::new(format!("{SIZE}{name}")).long(name).value_name("N").help_heading("Sizes of arrays"));
+    command.args(sizes)
+}
+
+/// What the options that all subcommands share came to.
+pub(super) struct Common<'a> {
+    pub(super) entries: Vec<&'a Entry>,
+    pub(super) chips: Vec<&'static Chip>,
+    pub(super) settings: Settings,
+    pub(super) json: bool,
+}
+
+impl<'a> Common<'a> {
+    /// The kernels of these names; where none is named, all of `otherwise`, or the user's mistake.
+    pub(super) fn of(
+        catalogue: &'a Catalogue,
+        matches: &ArgMatches,
+        names: &[String],
+        otherwise: Option<&dyn Fn(&Entry) -> bool>,
+    ) -> Result<Common<'a>, Failure> {
+        let entries = select(catalogue, names, matches.get_flag("all"), otherwise)?;
+        let settings = settings(matches)?;
+        for (name, _) in &settings {
+            if !entries.iter().any(|entry| case::knows(entry, name)) {
+                return Err(case::unknown(&entries, name));
+            }
+        }
+        let chip = matches.get_one::<String>("chip").map_or(ALL, String::as_str);
+        let chips = Chip::ALL.iter().filter(|c| chip.eq_ignore_ascii_case(ALL) || chip.eq_ignore_ascii_case(c.name)).collect();
+        Ok(Common { entries, chips, settings, json: matches.get_flag("json") })
+    }
+
+    /// What was set of what a kernel has: with several kernels, a name goes to those that have it.
+    pub(super) fn settings_of(&self, entry: &Entry) -> Settings {
+        self.settings.iter().filter(|(name, _)| case::knows(entry, name)).cloned().collect()
+    }
+
+    /// The cases of a kernel: every one, or the first.
+    pub(super) fn cases(&self, entry: &'a Entry, every: bool) -> Result<Vec<case::Case<'a>>, Failure> {
+        let mut cases = case::cases(entry, &self.settings_of(entry))?;
+        if !every {
+            cases.truncate(1);
+        }
+        Ok(cases)
+    }
+}
+
+/// The words beside the options.
+pub(super) fn words(matches: &ArgMatches) -> Vec<String> {
+    matches.get_many::<String>("kernel").into_iter().flatten().cloned().collect()
+}
+
+fn select<'a>(
+    catalogue: &'a Catalogue,
+    names: &[String],
+    all: bool,
+    otherwise: Option<&dyn Fn(&Entry) -> bool>,
+) -> Result<Vec<&'a Entry>, Failure> {
+    let known = || catalogue.entries().iter().map(|entry| entry.name.as_str());
+    let list = || known().collect::<Vec<_>>().join(", ");
+    let mut entries: Vec<&Entry> = vec![];
+    for name in names {
+        let Some(entry) = catalogue.entries().iter().find(|entry| entry.name == *name) else {
+            let close = close_names(name, known());
+            let hint = if close.is_empty() { String::new() } else { format!("; did you mean `{}`?", close.join("` or `")) };
+            return Err(Failure::usage(format!("no kernel is called `{name}`{hint}\n  kernels: {}", list())));
+        };
+        if !entries.iter().any(|e| e.name == entry.name) {
+            entries.push(entry);
+        }
+    }
+    match (names.is_empty(), all, otherwise) {
+        (false, true, _) => Err(Failure::usage("name kernels or give `--all`, not both")),
+        (false, false, _) => Ok(entries),
+        (true, _, Some(takes)) => Ok(catalogue.entries().iter().filter(|entry| takes(entry)).collect()),
+        (true, true, None) => Ok(catalogue.entries().iter().collect()),
+        (true, false, None) => Err(Failure::usage(format!("name a kernel, or give `--all`\n  kernels: {}", list()))),
+    }
+}
+
+/// What `--config` and the sizes set, in the order of the command line; sizes after configurations.
+fn settings(matches: &ArgMatches) -> Result<Settings, Failure> {
+    let mut settings = vec![];
+    let lists = ["config", "size"].into_iter().flat_map(|option| matches.get_many::<String>(option).into_iter().flatten());
+    for list in lists {
+        for pair in list.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (name, value) = (name.trim(), value.trim());
+            if name.is_empty() || value.is_empty() {
+                return Err(Failure::usage(format!("`{pair}` is no `name=value`")));
+            }
+            settings.push((name.to_string(), value.to_string()));
+        }
+    }
+    for id in matches.ids().filter(|id| id.as_str().starts_with(SIZE)) {
+        if let Ok(Some(value)) = matches.try_get_one::<String>(id.as_str()) {
+            settings.push((id.as_str()[SIZE.len()..].to_string(), value.clone()));
+        }
+    }
+    Ok(settings)
+}

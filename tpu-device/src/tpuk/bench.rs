@@ -1,0 +1,148 @@
+//! `tpuk bench`: kernels against the limit of this machine.
+//!
+//! Rules: the limit is measured in the same run, between the launches; of each the least time of all rounds counts. The
+//! limit is the longer of two: the multiply-adds of the kernel at the rate of this processor, and one pass over the bytes
+//! of its arrays. Both leave out what a kernel cannot leave out, such as functions; no kernel is faster.
+
+use super::args::Common;
+use super::case::Case;
+use super::failure::{Exit, Failure};
+use super::launch::Prepared;
+use super::output::{Output, table};
+use super::progress::Progress;
+use crate::{Device, Tensor};
+use clap::ArgMatches;
+use serde_json::{Value, json};
+use std::time::Instant;
+use tpu_kernel::chips::Chip;
+use tpu_kernel::ir::{Kernel, OpKind, Precision, Region};
+use tpu_kernel::launch::cost;
+use tpu_microkernels::probe;
+
+/// A row to measure.
+struct Row<'a> {
+    name: &'a str,
+    case: Case<'a>,
+}
+
+/// What was measured, in milliseconds.
+struct Measured<'a> {
+    name: &'a str,
+    ours: f64,
+    limit: f64,
+}
+
+/// Launches run on the thread that asks.
+const THREADS: usize = 1;
+
+pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Failure> {
+    let rounds = matches.get_one::<u64>("rounds").copied().unwrap_or(7).max(1);
+    let seed = matches.get_one("seed").copied().unwrap_or(0);
+    let chip = *common.chips.first().unwrap_or(&&Chip::V5E);
+    let mut rows = vec![];
+    for entry in &common.entries {
+        for (name, set) in &entry.bench {
+            let settings = [set.as_slice(), &common.settings_of(entry)].concat();
+            let case = super::case::cases(entry, &settings)?.into_iter().next();
+            rows.extend(case.map(|case| Row { name, case }));
+        }
+    }
+    if rows.is_empty() {
+        return Err(Failure::usage("none of these kernels has a row to measure"));
+    }
+    let progress = Progress::new(rows.len());
+    let output = Output { json: common.json };
+    let mut lines = vec![["row", "threads", "ours ms", "limit ms", "share of limit", "peer"].map(String::from).to_vec()];
+    for row in &rows {
+        progress.at(row.name);
+        let measured = measure(row, chip, rounds, seed).map_err(|e| e.during(&format!("row `{}`", row.name)))?;
+        progress.step();
+        if common.json {
+            output.result(&progress, || measured.json(), String::new)?;
+        } else {
+            lines.push(measured.line());
+        }
+    }
+    if !common.json {
+        output.result(&progress, || json!(null), || format!("{}\nthe least of {rounds} interleaved rounds each", table(&lines)))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn measure<'a>(row: &Row<'a>, chip: &Chip, rounds: u64, seed: u64) -> Result<Measured<'a>, Failure> {
+    let device = Device::simulated(*chip);
+    let prepared = Prepared::random(&row.case, &device, seed)?;
+    let work = cost(&prepared.staged.kernel, &prepared.binding).flops as f64;
+    let passes = passes(&prepared.staged.kernel);
+    let reads: Vec<&[u8]> = prepared.inputs.iter().map(Tensor::bytes).collect();
+    // The first launch compiles.
+    let mut outputs: Vec<Vec<u8>> = prepared.launch(&device)?.iter().map(|o| vec![0; o.bytes().len()]).collect();
+    let [mut ours, mut compute, mut memory] = [f64::INFINITY; 3];
+    for _ in 0..rounds {
+        let mut writes: Vec<&mut [u8]> = outputs.iter_mut().map(Vec::as_mut_slice).collect();
+        memory = memory.min(probe::pass(&reads, &mut writes));
+        compute = compute.min(work / rate(passes));
+        let start = Instant::now();
+        let results = prepared.launch(&device)?;
+        ours = ours.min(start.elapsed().as_secs_f64());
+        drop(results);
+    }
+    Ok(Measured { name: row.name, ours: ours * 1e3, limit: compute.max(memory) * 1e3 })
+}
+
+/// How often the bf16 units see each product of the kernel; nothing where its products are of other types, or none.
+fn passes(kernel: &Kernel) -> Option<f64> {
+    fn first(kernel: &Kernel, region: &Region) -> Option<Option<f64>> {
+        region.ops.iter().find_map(|op| match op.kind {
+            OpKind::Dot { precision, .. } => {
+                let narrow = op
+                    .operands
+                    .iter()
+                    .all(|&operand| kernel.ty(operand).dtype().is_float() && kernel.ty(operand).dtype().bits() <= 16);
+                Some(match precision {
+                    Precision::Default => Some(1.0),
+                    _ if narrow => Some(1.0),
+                    Precision::High => Some(3.0),
+                    Precision::Highest => None,
+                })
+            }
+            _ => op.regions.iter().find_map(|inner| first(kernel, inner)),
+        })
+    }
+    first(kernel, &kernel.body).flatten()
+}
+
+/// Operations a second for products in so many bf16 passes, or in f32.
+fn rate(passes: Option<f64>) -> f64 {
+    let f32 = probe::f32_operations();
+    let Some(passes) = passes else { return f32 };
+    probe::bf16_operations().map_or(f32, |bf16| (bf16 / passes).max(f32))
+}
+
+impl Measured<'_> {
+    fn json(&self) -> Value {
+        let round = |n: f64| (n * 1e6).round() / 1e6;
+        json!({
+            "name": self.name,
+            "threads": THREADS,
+            "ours_ms": round(self.ours),
+            "limit_ms": round(self.limit),
+            "share_of_limit": round(self.limit / self.ours),
+            "peer": Value::Null,
+            "peer_ms": Value::Null,
+            "ratio": Value::Null,
+        })
+    }
+
+    fn line(&self) -> Vec<String> {
+        let share = format!("{:.0}%", 100.0 * self.limit / self.ours);
+        vec![
+            self.name.to_string(),
+            THREADS.to_string(),
+            format!("{:.3}", self.ours),
+            format!("{:.3}", self.limit),
+            share,
+            "-".to_string(),
+        ]
+    }
+}

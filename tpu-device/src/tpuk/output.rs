@@ -1,0 +1,67 @@
+//! Standard output and standard error: the only writer of both.
+//!
+//! Rules: results go to standard output, all else to standard error; with `--json` each result is one object on one line;
+//! nothing panics where a stream is closed.
+
+use super::failure::Failure;
+use super::progress::Progress;
+use serde_json::Value;
+use std::io::{self, Write};
+
+/// Standard output takes no more.
+#[derive(Debug)]
+pub(super) enum Closed {
+    /// The reader has left.
+    Left,
+    /// Another error.
+    Broken(io::Error),
+}
+
+/// Writes results.
+pub(super) struct Output {
+    pub(super) json: bool,
+}
+
+impl Output {
+    /// One result: the object, or the text.
+    pub(super) fn result(
+        &self,
+        progress: &Progress,
+        json: impl FnOnce() -> Value,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        let line = if self.json { json().to_string() } else { text() };
+        Ok(progress.suspend(|| write(&format!("{line}\n")))?)
+    }
+
+    /// Text as it is.
+    pub(super) fn text(&self, progress: &Progress, text: &str) -> Result<(), Failure> {
+        Ok(progress.suspend(|| write(text))?)
+    }
+}
+
+/// Writes to standard output.
+pub(super) fn write(text: &str) -> Result<(), Closed> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| match e.kind() {
+        io::ErrorKind::BrokenPipe => Closed::Left,
+        _ => Closed::Broken(e),
+    })
+}
+
+/// Writes to standard error. Where not even that can be written, the exit code is all that is left to say.
+pub(super) fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Lines of columns, each as wide as its widest cell.
+pub(super) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_string()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,106 @@
+//! A case on the way to a launch: built, simplified, bound to its sizes, and asked about by a chip.
+
+use super::case::Case;
+use super::failure::Failure;
+use super::inspection::{Legality, Refusal};
+use crate::guard::guarded;
+use std::sync::Arc;
+use tpu_kernel::chips::Chip;
+use tpu_kernel::ir::{DType, Kernel, SizeFault, SizeId};
+use tpu_kernel::launch::{Binding, Launchable, bind};
+use tpu_kernel::legalise::legalise;
+use tpu_kernel::predict::Prediction;
+use tpu_kernel::{Error, mosaic, passes};
+
+/// A kernel for one case, before any chip is known.
+pub(super) struct Staged {
+    pub(super) launchable: Arc<dyn Launchable>,
+    /// As its function recorded it.
+    pub(super) raw: Kernel,
+    /// As every executor takes it.
+    pub(super) kernel: Kernel,
+    /// The element types of the inputs.
+    pub(super) inputs: Vec<DType>,
+}
+
+impl Staged {
+    pub(super) fn new(case: &Case<'_>) -> Result<Staged, Failure> {
+        let (launchable, inputs) = (case.kernel(), case.inputs()?);
+        let raw = guarded("building a kernel", || Ok(launchable.stage(&inputs)?))?;
+        passes::verify(&raw).map_err(|faults| Error::rules(&raw, faults))?;
+        let mut kernel = raw.clone();
+        passes::canonicalise(&mut kernel);
+        Ok(Staged { launchable, raw, kernel, inputs })
+    }
+
+    /// The shapes of the inputs, from the sizes of the case.
+    pub(super) fn shapes(&self, case: &Case<'_>) -> Result<Vec<(DType, Vec<usize>)>, Failure> {
+        let kernel = &self.kernel;
+        let name = |SizeId(id): SizeId| kernel.sizes.get(id as usize).map(String::as_str).unwrap_or_default();
+        let value = |id: SizeId| case.sizes.get(name(id)).and_then(|&n| i64::try_from(n).ok());
+        let mut shapes = vec![];
+        for ((_, param), &dtype) in kernel.inputs().zip(&self.inputs) {
+            let mut shape = vec![];
+            for dim in param.window().map(|w| w.array.as_slice()).unwrap_or_default() {
+                let what = || format!("size `{}` of operand `{}`", dim.display(&kernel.sizes), param.name);
+                let extent = match dim.eval(&value) {
+                    Ok(n) => usize::try_from(n).map_err(|_| Failure::usage(format!("{} would be {n}", what())))?,
+                    Err(SizeFault::Unbound(id)) => {
+                        let (size, all) = (name(id), kernel.sizes.join(", "));
+                        let reason = match case.sizes.get(size) {
+                            Some(n) => format!("size `{size}` cannot be {n}: sizes are below 2147483648"),
+                            None => format!(
+                                "size `{size}` has no value: give it with `--{size} N` (kernel `{}` has the sizes {all})",
+                                kernel.name
+                            ),
+                        };
+                        return Err(Failure::usage(reason));
+                    }
+                    Err(fault) => return Err(Failure::usage(format!("{} has no value: it {fault}", what()))),
+                };
+                shape.push(extent);
+            }
+            shapes.push((dtype, shape));
+        }
+        Ok(shapes)
+    }
+
+    /// The numbers of a launch on a chip, all checked.
+    pub(super) fn bind(&self, chip: &Chip, shapes: &[(DType, Vec<usize>)]) -> Result<Binding, Failure> {
+        Ok(bind(&self.kernel, chip, shapes, self.launchable.config()).map_err(Error::from)?)
+    }
+
+    /// The module for Google's compiler, or why there is none.
+    pub(super) fn stablehlo(&self, chip: &Chip, binding: &Binding) -> Result<String, Failure> {
+        Ok(mosaic::stablehlo(&self.kernel, binding, chip).map_err(Error::from)?)
+    }
+
+    /// The kernel in the language of that compiler.
+    pub(super) fn mosaic(&self, chip: &Chip, binding: &Binding) -> Result<String, Failure> {
+        Ok(mosaic::print(&self.kernel, binding, chip).map_err(Error::from)?)
+    }
+
+    /// The kernel in operations that the chip has.
+    pub(super) fn legalised(&self, chip: &Chip) -> Result<Kernel, Failure> {
+        Ok(legalise(&self.kernel, chip).map_err(Error::from)?)
+    }
+
+    /// How long the launch would take, by the model.
+    pub(super) fn predict(&self, chip: &Chip, binding: &Binding) -> Result<Prediction, Failure> {
+        let _ = (self.legalised(chip)?, binding);
+        Err(Failure::kernel("the model is not there yet"))
+    }
+
+    /// Whether the chip takes the case.
+    pub(super) fn legality(&self, chip: &Chip, case: &Case<'_>) -> Legality {
+        let taken = self.shapes(case).and_then(|shapes| self.bind(chip, &shapes)).and_then(|binding| self.mosaic(chip, &binding));
+        Legality { chip: chip.name, refused: taken.err().map(Refusal::from) }
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Refusal {
+        let Failure { code, reason, text, .. } = failure;
+        Refusal { code: code.unwrap_or("usage"), reason, rendered: text }
+    }
+}

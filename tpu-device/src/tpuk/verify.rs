@@ -1,0 +1,232 @@
+//! `tpuk verify`: what Google's compiler says to kernels, and what we say before it is asked.
+//!
+//! Rules: a kernel that we refuse for a chip is not shown to libtpu; rows come in the order of kernels, configurations and
+//! chips, each as soon as those before it are there; the worst verdict decides the exit code.
+
+use super::args::Common;
+use super::failure::{Exit, Failure};
+use super::output::{Output, complain};
+use super::progress::Progress;
+use super::staged::Staged;
+use crate::libtpu::{Job, Library, Pool, PoolOptions, Verdict};
+use clap::ArgMatches;
+use serde_json::{Value, json};
+use std::collections::{HashSet, VecDeque};
+use std::path::PathBuf;
+use std::time::Duration;
+use tpu_kernel::chips::Chip;
+use tpu_kernel::diagnose;
+use tpu_kernel::ir::Loc;
+
+/// One kernel with one configuration, for one chip.
+struct Row {
+    kernel: String,
+    config: String,
+    chip: &'static str,
+    predicted: Option<u64>,
+    judged: Option<Judged>,
+}
+
+/// A verdict, whoever's it is.
+struct Judged {
+    verdict: &'static str,
+    exit: Exit,
+    reason: Option<String>,
+    /// The reason at the user's line.
+    rendered: Option<String>,
+    estimated: Option<u64>,
+}
+
+pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Failure> {
+    let estimate = !matches.get_flag("no-estimates");
+    let mut cases = vec![];
+    for entry in &common.entries {
+        cases.extend(common.cases(entry, true)?);
+    }
+    let progress = Progress::new(cases.len() * common.chips.len());
+    let (mut rows, mut jobs, mut job_rows) = (vec![], vec![], vec![]);
+    for case in &cases {
+        progress.at(case.entry.name.as_str());
+        let during = || format!("kernel `{}` with {}", case.entry.name, case.text());
+        let staged = Staged::new(case).map_err(|e| e.during(&during()))?;
+        let shapes = staged.shapes(case).map_err(|e| e.during(&during()))?;
+        for &chip in &common.chips {
+            let program = staged.bind(chip, &shapes).and_then(|binding| {
+                let program = staged.stablehlo(chip, &binding)?;
+                Ok((program, staged.predict(chip, &binding).ok().map(|prediction| prediction.cycles)))
+            });
+            let mut row =
+                Row { kernel: case.entry.name.clone(), config: case.text(), chip: chip.name, predicted: None, judged: None };
+            match program {
+                Ok((program, predicted)) => {
+                    row.predicted = predicted;
+                    job_rows.push(rows.len());
+                    jobs.push(Job { chip, program, estimate: estimate && has_estimates(chip) });
+                }
+                Err(failure) => row.judged = Some(Judged::unsupported(failure)),
+            }
+            rows.push(row);
+        }
+    }
+    let width = rows.iter().map(|row| row.kernel.chars().count()).max().unwrap_or(0);
+    let output = Output { json: common.json };
+    let (seen, worst) = (HashSet::new(), Exit::Done);
+    let mut shown = Shown { rows: rows.into(), output, progress: &progress, width, seen, worst, failed: None };
+    if jobs.is_empty() {
+        shown.advance();
+        return shown.end();
+    }
+    let explicit = matches.get_one::<PathBuf>("libtpu");
+    let library = match Library::find(explicit.map(PathBuf::as_path)) {
+        Ok(library) => library,
+        Err(missing) => {
+            shown.rows.retain(|row| row.judged.is_some());
+            shown.advance();
+            return shown.end().and(Err(missing.into()));
+        }
+    };
+    let mut options = PoolOptions::default();
+    if let Some(&workers) = matches.get_one::<u64>("jobs") {
+        options.workers = usize::try_from(workers).unwrap_or(usize::MAX).max(1);
+    }
+    if let Some(&seconds) = matches.get_one::<u64>("limit") {
+        options.limit = Duration::from_secs(seconds.max(1));
+    }
+    progress.at("libtpu");
+    let total = shown.rows.len();
+    let pool = Pool::new(&library, options);
+    shown.advance();
+    for (jobs, job_rows) in jobs.chunks(BATCH).zip(job_rows.chunks(BATCH)) {
+        pool.judge(jobs, &mut |at, verdict| {
+            let done = total - shown.rows.len();
+            if let Some(row) = job_rows.get(at).and_then(|row| shown.rows.get_mut(row - done)) {
+                row.judged = Some(Judged::by_libtpu(verdict, &row.kernel, row.chip));
+            }
+            shown.advance();
+        })?;
+        if shown.failed.is_some() {
+            break;
+        }
+    }
+    shown.end()
+}
+
+/// Programs that are judged before it is looked whether anybody still reads.
+const BATCH: usize = 64;
+
+/// libtpu aborts where it is to estimate for v4.
+fn has_estimates(chip: &Chip) -> bool {
+    chip.name != Chip::V4.name
+}
+
+/// Rows on their way out.
+struct Shown<'a> {
+    rows: VecDeque<Row>,
+    output: Output,
+    progress: &'a Progress,
+    width: usize,
+    /// What was rendered already, but for the name of the chip.
+    seen: HashSet<String>,
+    worst: Exit,
+    failed: Option<Failure>,
+}
+
+impl Shown<'_> {
+    /// Shows every row that has its verdict, up to the first that has none.
+    fn advance(&mut self) {
+        while self.rows.front().is_some_and(|row| row.judged.is_some())
+            && let Some(row) = self.rows.pop_front()
+            && let Some(judged) = &row.judged
+        {
+            self.progress.step();
+            self.worst = self.worst.max(judged.exit);
+            // Who reads has left: no more is written.
+            if self.failed.is_some() {
+                continue;
+            }
+            let written = self.output.result(self.progress, || row.json(judged), || row.text(judged, self.width));
+            self.failed = written.err();
+            // To a program that reads JSON, what we refuse is data like any other.
+            let loud = !self.output.json || judged.exit > Exit::Unsupported;
+            if let Some(rendered) = judged.rendered.as_ref().filter(|_| loud)
+                && self.seen.insert(rendered.replace(row.chip, ""))
+            {
+                self.progress.suspend(|| complain(rendered));
+            }
+        }
+    }
+
+    fn end(self) -> Result<Exit, Failure> {
+        self.failed.map_or(Ok(self.worst), Err)
+    }
+}
+
+impl Judged {
+    fn unsupported(failure: Failure) -> Judged {
+        let code = failure.code.map_or(String::new(), |code| format!("[{code}] "));
+        let reason = Some(format!("{code}{}", failure.reason.lines().next().unwrap_or_default()));
+        Judged { verdict: "unsupported", exit: Exit::Unsupported, reason, rendered: Some(failure.text), estimated: None }
+    }
+
+    fn by_libtpu(verdict: &Verdict, kernel: &str, chip: &str) -> Judged {
+        match verdict {
+            &Verdict::Accepted { estimated_cycles } => {
+                Judged { verdict: "accepted", exit: Exit::Done, reason: None, rendered: None, estimated: estimated_cycles }
+            }
+            Verdict::Refused { reason, place } => {
+                let title = format!("libtpu refuses kernel `{kernel}` for {chip}: {reason}");
+                let loc = place.as_ref().map_or(Loc::UNKNOWN, |(file, line, column)| Loc {
+                    file: file.clone().into(),
+                    line: *line,
+                    column: *column,
+                });
+                let at = if loc.is_known() { format!("{loc}: ") } else { String::new() };
+                Judged {
+                    verdict: "refused",
+                    exit: Exit::Refused,
+                    reason: Some(format!("{at}{reason}")),
+                    rendered: Some(diagnose::render_at(&title, &loc)),
+                    estimated: None,
+                }
+            }
+            Verdict::Crashed { how } => {
+                let rendered =
+                    diagnose::render_at(&format!("libtpu crashes on kernel `{kernel}` for {chip}: {how}"), &Loc::UNKNOWN);
+                Judged {
+                    verdict: "crashed",
+                    exit: Exit::Crashed,
+                    reason: Some(how.clone()),
+                    rendered: Some(rendered),
+                    estimated: None,
+                }
+            }
+        }
+    }
+}
+
+impl Row {
+    fn json(&self, judged: &Judged) -> Value {
+        json!({
+            "kernel": self.kernel,
+            "config": self.config,
+            "chip": self.chip,
+            "verdict": judged.verdict,
+            "reason": judged.reason,
+            "estimated_cycles": judged.estimated,
+            "predicted_cycles": self.predicted,
+        })
+    }
+
+    fn text(&self, judged: &Judged, width: usize) -> String {
+        let cycles = |cycles: Option<u64>| cycles.map_or("-".to_string(), |n| n.to_string());
+        let (estimated, predicted) = (cycles(judged.estimated), cycles(self.predicted));
+        let line = format!(
+            "{:width$}  {:5}  {:11}  {estimated:>9} estimated  {predicted:>9} predicted  {}",
+            self.kernel, self.chip, judged.verdict, self.config
+        );
+        match &judged.reason {
+            Some(reason) => format!("{line}\n  {reason}"),
+            None => line,
+        }
+    }
+}
