@@ -74,7 +74,10 @@ pub(super) fn load(lowering: &mut Lowering<'_>, operands: &[Typed], shape: Shape
             let zero = lowering.constant(Literal::from_int(lowering.ty(loaded).dtype(), 0), Some(shape));
             lowering.apply(OpKind::Compare(CompareOp::Ne), &[loaded, zero])
         }
-        dtype @ DType::F16 => Err(lowering.refuse(Rule::NoLowering(dtype))),
+        DType::F16 => {
+            let bits = lowering.apply(OpKind::Load(shape), &values)?;
+            Ok(lowering.lower(&OpKind::Bitcast(DType::F16), &[Typed { value: bits, ty: lowering.ty(bits) }])?[0])
+        }
         _ => load_anywhere(lowering, &values, shape),
     }
 }
@@ -98,13 +101,11 @@ fn load_anywhere(lowering: &mut Lowering<'_>, values: &[Value], part: Shape) -> 
 pub(super) fn store(lowering: &mut Lowering<'_>, operands: &[Typed]) -> Result<(), Illegal> {
     let mut values: Vec<Value> = operands.iter().map(|o| o.value).collect();
     match operands[0].ty.dtype() {
-        dtype @ DType::Bool => {
-            values[1] = lowering.cast(values[1], stored(dtype))?;
-            lowering.apply_all(OpKind::Store, &values).map(|_| ())
-        }
-        dtype @ DType::F16 => Err(lowering.refuse(Rule::NoLowering(dtype))),
-        _ => store_anywhere(lowering, &values),
+        dtype @ DType::Bool => values[1] = lowering.cast(values[1], stored(dtype))?,
+        dtype @ DType::F16 => values[1] = lowering.lower(&OpKind::Bitcast(stored(dtype)), &operands[1..2])?[0],
+        _ => return store_anywhere(lowering, &values),
     }
+    lowering.apply_all(OpKind::Store, &values).map(|_| ())
 }
 
 fn store_anywhere(lowering: &mut Lowering<'_>, values: &[Value]) -> Result<(), Illegal> {
