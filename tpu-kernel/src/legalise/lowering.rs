@@ -38,6 +38,8 @@ pub(super) struct Lowering<'a> {
     source_zeros: HashMap<Value, u32>,
     /// What makes the new values, of those operations that others must know.
     made: HashMap<Value, (OpKind, Vec<Value>)>,
+    /// The tile that a chain of reshapes started from.
+    reshaped: HashMap<Value, Value>,
     /// The place and the name of the operation that is being lowered.
     loc: Loc,
     at: String,
@@ -55,6 +57,7 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         zeros: HashMap::new(),
         source_zeros: HashMap::new(),
         made: HashMap::new(),
+        reshaped: HashMap::new(),
         loc: source.loc.clone(),
         at: source.name.clone(),
         depth: 0,
@@ -158,6 +161,11 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// The place of the operation that is being lowered.
+    pub(super) fn loc(&self) -> Loc {
+        self.loc.clone()
+    }
+
     /// Makes an operation of the source the one that is being lowered.
     pub(super) fn enter(&mut self, op: &Op) {
         (self.loc, self.at) = (op.loc.clone(), op.kind.mnemonic().to_string());
@@ -212,6 +220,13 @@ impl Lowering<'_> {
 
     /// An operation of the user's types: what represents its results.
     pub(super) fn lower(&mut self, kind: &OpKind, operands: &[Typed]) -> Result<Vec<Value>, Illegal> {
+        // libtpu merges casts of casts, also into one that it then refuses: a reshape starts from the first tile.
+        if let (OpKind::Reshape(to), [x]) = (kind, operands)
+            && let Some(&value) = self.reshaped.get(&x.value)
+        {
+            let ty = Type::Tile(x.ty.dtype(), self.ty(value).shape());
+            return if ty.shape() == *to { Ok(vec![value]) } else { self.lower(kind, &[Typed { value, ty }]) };
+        }
         let plain = operands.iter().all(|o| o.ty == self.ty(o.value));
         let types: Vec<Type> = operands.iter().map(|o| o.ty).collect();
         let results = match infer(kind, &types) {
@@ -221,6 +236,9 @@ impl Lowering<'_> {
         for ty in types.iter().chain(&results) {
             if let Some(rule) = super::table::missing(self.chip, ty.dtype()) {
                 return Err(self.refuse(rule));
+            }
+            if !super::table::vector(self.chip, represented(*ty)) {
+                return Err(self.refuse(Rule::NoLowering(ty.dtype())));
             }
         }
         if let Some(rule) = super::table::memory::vector(self.chip, kind, &types, &results) {
@@ -308,6 +326,9 @@ impl Lowering<'_> {
         }
         if let (Some(kind), Some(&result)) = (made, results.first()) {
             self.made.insert(result, (kind, operands.to_vec()));
+        }
+        if let (true, Some(&result)) = (matches!(name, "reshape"), results.first()) {
+            self.reshaped.insert(result, operands[0]);
         }
         results
     }

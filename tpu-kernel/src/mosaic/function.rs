@@ -25,8 +25,6 @@ pub(super) struct Function<'a> {
     zeros: HashMap<Value, u32>,
     /// How a sum hangs on a matrix product: see `elementwise`.
     pub(super) products: HashMap<Value, u8>,
-    /// The tile that a chain of reshapes started from.
-    pub(super) reshaped: HashMap<Value, Value>,
     constants: HashMap<String, String>,
     prologue: String,
     lines: String,
@@ -46,7 +44,6 @@ impl<'a> Function<'a> {
             literals: HashMap::new(),
             zeros: HashMap::new(),
             products: HashMap::new(),
-            reshaped: HashMap::new(),
             constants: HashMap::new(),
             prologue: String::new(),
             lines: String::new(),
@@ -186,6 +183,18 @@ impl<'a> Function<'a> {
                 self.store(op);
                 return Ok(());
             }
+            OpKind::PrngSeed => {
+                self.seed(&op.operands);
+                return Ok(());
+            }
+            OpKind::Print(text) => {
+                self.print(text, &op.operands);
+                return Ok(());
+            }
+            OpKind::Check(message) => {
+                self.check(op.operands[0], message);
+                return Ok(());
+            }
             _ => {}
         }
         let &[result] = op.results.as_slice() else {
@@ -206,6 +215,7 @@ impl<'a> Function<'a> {
             }
             OpKind::Select => self.select(op),
             OpKind::Cast(to) => self.cast(op.operands[0], *to),
+            OpKind::Bitcast(_) => self.bitcast(op.operands[0], result),
             OpKind::Broadcast(shape) => {
                 if let Some(&literal) = self.literals.get(&op.operands[0]) {
                     self.literals.insert(result, literal);
@@ -213,7 +223,13 @@ impl<'a> Function<'a> {
                 }
                 self.broadcast(op.operands[0], *shape)
             }
-            OpKind::Reshape(shape) => self.reshape(op, *shape)?,
+            OpKind::Reshape(shape) => self.reshape(op.operands[0], *shape),
+            OpKind::Slice { starts, shape, .. } => self.slice(op.operands[0], starts, *shape),
+            OpKind::Concat { axis } => self.concat(&op.operands, *axis, result),
+            OpKind::Extract(index) => self.extract(op.operands[0], index),
+            OpKind::Rotate { axis, stride } => self.rotate(op.operands[0], op.operands[1], *axis, *stride),
+            OpKind::Gather { axis } => self.gather(op.operands[0], op.operands[1], *axis),
+            OpKind::PrngBits(_) => self.random_bits(self.ty(result)),
             OpKind::Transpose(perm) => self.transpose(op.operands[0], perm),
             OpKind::Reduce { op: reduce, axis } => self.reduce(*reduce, op.operands[0], *axis),
             OpKind::Dot { dims, precision } => {
@@ -293,7 +309,12 @@ pub(super) fn stored(dtype: DType) -> &'static str {
 
 /// A literal's number: decimal where that is exact, else its bits in the width of the element.
 fn number(literal: Literal, element: &str) -> String {
-    let Some(value) = literal.as_f32() else { return literal.to_string() };
+    let Some(value) = literal.as_f32() else {
+        // Signless, as numbers with a sign.
+        let unused = 32 - literal.dtype().bits();
+        let signed = ((literal.bits() << unused).cast_signed()) >> unused;
+        return if literal.dtype() == DType::Bool { literal.to_string() } else { signed.to_string() };
+    };
     let text = format!("{value:?}");
     // MLIR reads decimals as f64 and wants a point in them.
     let text = match text.split_once('e') {
@@ -302,8 +323,9 @@ fn number(literal: Literal, element: &str) -> String {
     };
     match text.parse::<f64>() {
         Ok(read) if value.is_finite() && (read as f32).to_bits() == value.to_bits() => text,
-        _ if element == "bf16" => format!("0x{:04X}", value.to_bits() >> 16),
-        _ => format!("0x{:08X}", value.to_bits()),
+        // A scalar is the f32 of the same number.
+        _ if element == "f32" => format!("0x{:08X}", value.to_bits()),
+        _ => format!("0x{:0width$X}", literal.bits(), width = 2 * literal.dtype().bytes()),
     }
 }
 
