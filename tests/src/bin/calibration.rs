@@ -1,16 +1,17 @@
 //! Predicted cycles against those that libtpu estimates.
 //!
 //! `calibration` prints the agreement of each kind of kernel on each chip, as recorded in `tests/prediction/estimates.tsv`;
-//! `--points` prints every launch; `--plot FILE` draws them; `--record FILE [--only TEXT]` asks libtpu anew (`LIBTPU_PATH`, or
-//! in the active Python environment) and writes the record, of launches that have that text in their name.
+//! `--points` prints every launch; `--plot FILE` draws them; `--record FILE [--only TEXT | --new]` asks libtpu (`LIBTPU_PATH`, or
+//! in the active Python environment) and writes the record: of all launches, of those that have that text in their name, of
+//! those that have no record yet. The others keep theirs.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 use tpu_device::libtpu::{Job, Library, Pool, PoolOptions, Verdict, serve_if_worker};
 use tpu_tests::prediction::points::points;
-use tpu_tests::prediction::records::{CHIPS, pairs, program};
+use tpu_tests::prediction::records::{CHIPS, pairs, program, recorded};
 use tpu_tests::prediction::summary::{by_class, by_point};
 
 type Failure = Box<dyn std::error::Error>;
@@ -23,9 +24,10 @@ fn main() -> ExitCode {
         [] => say(&by_class(&pairs())),
         ["--points"] => say(&by_point(&pairs())),
         ["--plot", file] => std::fs::write(file, tpu_tests::prediction::plot::svg(&pairs())).map_err(Failure::from),
-        ["--record", file] => record(Path::new(file), ""),
-        ["--record", file, "--only", text] => record(Path::new(file), text),
-        _ => Err("usage: calibration [--points | --plot FILE | --record FILE [--only TEXT]]".into()),
+        ["--record", file] => record(Path::new(file), &|_, _| true),
+        ["--record", file, "--only", text] => record(Path::new(file), &|name, _| name.contains(text)),
+        ["--record", file, "--new"] => record(Path::new(file), &|_, known| !known),
+        _ => Err("usage: calibration [--points | --plot FILE | --record FILE [--only TEXT | --new]]".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -48,16 +50,22 @@ fn version(library: &Library) -> Option<String> {
     names.filter_map(|name| Some(name.strip_prefix("libtpu-")?.strip_suffix(".dist-info")?.to_string())).next()
 }
 
-fn record(file: &Path, only: &str) -> Result<(), Failure> {
+/// Asks libtpu for the launches that `wanted` picks by name and by whether they have a record.
+fn record(file: &Path, wanted: &dyn Fn(&str, bool) -> bool) -> Result<(), Failure> {
     let library = Library::find(None)?;
     let version = version(&library).unwrap_or_else(|| "of unknown version".to_string());
-    let points = points();
-    let (mut jobs, mut names) = (vec![], vec![]);
+    let mut known = recorded();
+    let (mut jobs, mut names, mut order) = (vec![], vec![], vec![]);
     for chip in CHIPS {
-        for point in points.iter().filter(|p| p.name().contains(only)) {
-            let Some(program) = program(point, chip) else { continue };
+        for point in points() {
+            let key = (chip.name.to_string(), point.name());
+            order.push(key.clone());
+            if !wanted(&key.1, known.contains_key(&key)) {
+                continue;
+            }
+            let Some(program) = program(&point, chip) else { continue };
             jobs.push(Job { chip, program, estimate: true });
-            names.push(point.name());
+            names.push(key);
         }
     }
     let options = PoolOptions { limit: Duration::from_secs(600), program: std::env::current_exe().ok(), ..PoolOptions::default() };
@@ -65,14 +73,20 @@ fn record(file: &Path, only: &str) -> Result<(), Failure> {
     let verdicts = Pool::new(&library, options).judge(&jobs, &mut |at, verdict| {
         done += 1;
         if !matches!(verdict, Verdict::Accepted { estimated_cycles: Some(_) }) || done % 50 == 0 {
-            let _ = writeln!(std::io::stderr(), "{done} of {}: {} on {}: {verdict:?}", jobs.len(), names[at], jobs[at].chip.name);
+            let _ = writeln!(std::io::stderr(), "{done} of {}: {} {verdict:?}", jobs.len(), names[at].1);
         }
     })?;
+    for (key, verdict) in names.into_iter().zip(verdicts) {
+        match verdict {
+            Verdict::Accepted { estimated_cycles: Some(cycles) } => known.insert(key, cycles),
+            _ => known.remove(&key),
+        };
+    }
     let mut text = format!("# estimated_cycles of libtpu {version}: chip, launch, cycles\n");
-    for ((job, name), verdict) in jobs.iter().zip(&names).zip(&verdicts) {
-        if let Verdict::Accepted { estimated_cycles: Some(cycles) } = verdict {
-            text.push_str(&format!("{}\t{name}\t{cycles}\n", job.chip.name));
+    for key in order {
+        if let Some(cycles) = known.get(&key) {
+            text.push_str(&format!("{}\t{}\t{cycles}\n", key.0, key.1));
         }
     }
-    Ok(std::fs::write(PathBuf::from(file), text)?)
+    Ok(std::fs::write(file, text)?)
 }

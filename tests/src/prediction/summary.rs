@@ -93,7 +93,7 @@ pub fn by_class(pairs: &[Pair]) -> String {
 }
 
 /// A line for each pair.
-pub fn by_point(pairs: &[Pair]) -> String {
+pub fn by_point<'p>(pairs: impl IntoIterator<Item = &'p Pair>) -> String {
     let mut text = String::new();
     for pair in pairs {
         let units: Vec<String> = pair.predicted.units.iter().map(|(unit, cycles)| format!("{unit} {cycles}")).collect();
