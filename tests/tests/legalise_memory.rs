@@ -14,9 +14,13 @@ use tpu_kernel::mosaic;
 use tpu_tests::executors::{Array, INTERPRETER, run, same};
 use tpu_tests::generate::Rng;
 use tpu_tests::kernels::Writer;
+<<<<<<< HEAD
+use tpu_tests::libtpu::{accepted, judge};
+=======
 use tpu_tests::libtpu::{accepted, judge, library};
 
 const WORKER: &str = env!("CARGO_BIN_EXE_worker");
+>>>>>>> judge
 
 /// A kernel with what it is launched on.
 struct Case {
@@ -73,10 +77,16 @@ fn check_all(name: &str, cases: &[Case], least: usize) {
     for chip in Chip::ALL {
         let legal: Vec<&Case> = cases.iter().filter(|case| check(case, chip).is_some()).collect();
         assert!(legal.len() >= least, "{} of {} {name} have a form on {}", legal.len(), cases.len(), chip.name);
+<<<<<<< HEAD
+        let text = |case: &&Case| mosaic::stablehlo(&case.kernel, &case.binding, chip).expect(&case.name);
+        let programs: Vec<String> = legal.iter().map(text).collect();
+        let Some(verdicts) = judge(env!("CARGO_BIN_EXE_worker"), chip, programs) else { continue };
+=======
         let Some(library) = library() else { continue };
         let programs: Vec<String> =
             legal.iter().map(|case| mosaic::stablehlo(&case.kernel, &case.binding, chip).expect(&case.name)).collect();
         let verdicts = judge(WORKER, &library, chip, programs);
+>>>>>>> judge
         let refused: Vec<String> = legal
             .iter()
             .zip(&verdicts)
