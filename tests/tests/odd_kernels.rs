@@ -101,6 +101,14 @@ fn names_in_both_letter_cases() {
     let row = one(&["run", "cases", "--config", "N=256,n=500"]);
     assert_eq!(row["config"], "N=256,n=500");
     assert_eq!(one(&["run", "cases", "--config", "N=256", "--n", "500"])["config"], row["config"]);
+    // A block size says nothing about the arrays of a file.
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cases_{}.safetensors", std::process::id()));
+    let device = tpu_device::Device::new("v5e").unwrap();
+    let x = tpu_device::Tensor::zeros(&device, tpu_device::DType::I32, &[70]).unwrap();
+    tpu_device::io::save_safetensors(&file, [("x", &x)]).unwrap();
+    let row = one(&["run", "cases", "--config", "N=256", "--input", file.to_str().unwrap()]);
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(row["config"], "N=256,n=70");
     assert!(fails(2, &["run", "cases", "--config", "m=3"]).contains("known names: N, precision, n"));
 }
 

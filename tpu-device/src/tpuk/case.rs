@@ -292,7 +292,8 @@ impl Case<'_> {
     /// Without any size: those of the arrays of a file decide.
     pub(super) fn without_sizes(&self, kept: &Settings) -> Self {
         let mut case = self.clone();
-        case.sizes.retain(|name, _| kept.iter().any(|(n, _)| n.eq_ignore_ascii_case(name)));
+        let means = |given: &str, size: &str| self.declared.find(self.entry, given) == Some((size, Name::Size));
+        case.sizes.retain(|name, _| kept.iter().any(|(given, _)| means(given, name)));
         case
     }
 
