@@ -45,10 +45,12 @@ fn refused(kernel: &Kernel, chip: &Chip, refusal: &Illegal) -> bool {
     };
     match refusal.rule {
         Rule::ElementType(dtype) => has(dtype) && matches!(dtype, DType::I2 | DType::F4E2M1Fn | DType::F8E4M3B11Fnuz),
-        Rule::NoLowering(_) => kernel.types.iter().any(|&ty| {
-            let bits = ty.dtype().bits();
-            ty.is_tile() && ty.shape().rank() == 1 && (bits == 4 || (bits == 8 && chip.name == "v4"))
-        }) || kernel.params.iter().any(packed_row),
+        Rule::NoLowering(_) => {
+            kernel.types.iter().any(|&ty| {
+                let bits = ty.dtype().bits();
+                ty.is_tile() && ty.shape().rank() == 1 && (bits == 4 || (bits == 8 && chip.name == "v4"))
+            }) || kernel.params.iter().any(packed_row)
+        }
         _ => false,
     }
 }

@@ -127,7 +127,10 @@ fn what_cannot_be_said_is_refused() {
         let tile = w.load(x);
         w.op(OpKind::Reshape(Shape::new(&[1030, 521])), &[tile])
     });
-    assert!(reshape.contains("a tile of [521x1030] cannot be reshaped to [1030x521]: it would be cut into 1551 pieces"), "{reshape}");
+    assert!(
+        reshape.contains("a tile of [521x1030] cannot be reshaped to [1030x521]: it would be cut into 1551 pieces"),
+        "{reshape}"
+    );
     let kernel = kernels::softmax(8, 128);
     let nothing = Binding { sizes: vec![0, 128], grid: vec![0], arrays: vec![vec![0, 128]; 2] };
     let error = mosaic::print(&kernel, &nothing, &Chip::V5E).expect_err("a refusal");
