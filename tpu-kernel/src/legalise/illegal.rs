@@ -71,6 +71,16 @@ pub enum Rule {
     /// M009
     #[error("the log of a chip takes scalars, not a {0}")]
     PrintedTile(Type),
+    /// M010
+    #[error("a vector of {length} {dtype} has one dimension and no whole number of registers of {whole}")]
+    Vector {
+        /// The element type.
+        dtype: DType,
+        /// Elements of the vector.
+        length: usize,
+        /// What their number must be a multiple of.
+        whole: usize,
+    },
 }
 
 impl Illegal {
@@ -86,6 +96,7 @@ impl Illegal {
             Illegal { rule: Rule::Binding(_), .. } => "M007",
             Illegal { rule: Rule::Unverified(_), .. } => "M008",
             Illegal { rule: Rule::PrintedTile(_), .. } => "M009",
+            Illegal { rule: Rule::Vector { .. }, .. } => "M010",
         }
     }
 }

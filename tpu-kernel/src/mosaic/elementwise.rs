@@ -9,29 +9,6 @@ use super::function::{Function, spelled};
 use crate::ir::{BinaryOp, CompareOp, DType, Literal, Op, Type, UnaryOp, Value};
 
 impl Function<'_> {
-    /// `x` as f32, where it is a bf16 tile.
-    pub(super) fn widen(&mut self, x: &str, ty: Type) -> (String, Type) {
-        let wide = ty.with_dtype(DType::F32);
-        match ty {
-            Type::Tile(DType::Bf16, _) => (self.emit(format!("arith.extf {x} : {} to {}", spelled(ty), spelled(wide))), wide),
-            _ => (x.to_string(), wide),
-        }
-    }
-
-    /// An f32 rounded to the elements of `ty`.
-    pub(super) fn narrow(&mut self, x: &str, ty: Type) -> String {
-        match ty {
-            Type::Tile(DType::Bf16, _) => {
-                self.emit(format!("arith.truncf {x} : {} to {}", spelled(ty.with_dtype(DType::F32)), spelled(ty)))
-            }
-            Type::Scalar(DType::Bf16) => {
-                let rounded = self.emit(format!("arith.truncf {x} : f32 to bf16"));
-                self.emit(format!("arith.extf {rounded} : bf16 to f32"))
-            }
-            _ => x.to_string(),
-        }
-    }
-
     pub(super) fn unary(&mut self, op: UnaryOp, operand: Value) -> String {
         let (x, ty) = (self.name(operand), self.ty(operand));
         let (text, float) = (spelled(ty), ty.dtype().is_float());
@@ -187,18 +164,5 @@ impl Function<'_> {
             true => self.emit(format!("arith.bitcast {x} : {text} to {want}")),
             false => self.emit(format!("tpu.bitcast {x} : {text} -> {want}")),
         }
-    }
-
-    /// A mask as i32 zeros and ones.
-    pub(super) fn mask_to_i32(&mut self, mask: &str, ty: Type) -> String {
-        let want = ty.with_dtype(DType::I32);
-        self.emit(format!("arith.extui {mask} : {} to {}", spelled(ty), spelled(want)))
-    }
-
-    /// A mask from i32 zeros and ones.
-    pub(super) fn i32_to_mask(&mut self, x: &str, ty: Type) -> String {
-        let from = ty.with_dtype(DType::I32);
-        let zero = self.literal(Literal::from(0), from);
-        self.compare(CompareOp::Ne, x, &zero, from)
     }
 }
