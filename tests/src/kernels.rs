@@ -139,6 +139,11 @@ impl Writer {
         self.builder.op(OpKind::Store, &operands, loc).expect("a well-typed store");
     }
 
+    /// Stores from those starts on.
+    pub fn store_at(&mut self, memory: Value, tile: Value, starts: &[Value]) {
+        self.effect(OpKind::Store, &[&[memory, tile], starts].concat());
+    }
+
     /// Opens a region.
     pub fn open(&mut self, args: &[Type]) -> Vec<Value> {
         self.builder.begin_region(args)

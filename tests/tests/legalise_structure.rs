@@ -6,7 +6,7 @@
 
 use std::io::Write;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{DType, Kernel, Literal, OpKind, ReduceOp, ScanOp};
+use tpu_kernel::ir::{DType, Kernel, Literal, OpKind, ReduceOp, ScanOp, Shape, Type};
 use tpu_kernel::legalise::{Illegal, Rule, legalise, native, stored};
 use tpu_kernel::passes::verify;
 use tpu_tests::executors::{Array, INTERPRETER, run, same};
@@ -39,20 +39,18 @@ fn all_native(kernel: &Kernel, chip: &Chip) -> Result<(), String> {
     region(kernel, &kernel.body.ops, chip)
 }
 
-/// Whether the chip may refuse the kernel with that rule.
+/// Whether the chip may refuse the kernel with that rule: an element type that it lacks, or a vector that it cannot lay out.
 fn refused(kernel: &Kernel, chip: &Chip, refusal: &Illegal) -> bool {
-    let has = |dtype: DType| kernel.params.iter().any(|p| p.ty.dtype() == dtype);
-    let packed_row = |p: &tpu_kernel::ir::Param| {
-        let bits = p.ty.dtype().bits();
-        p.ty.shape().rank() == 1 && (bits == 4 || (bits == 8 && chip.name == "v4"))
-    };
     match refusal.rule {
-        Rule::ElementType(dtype) => has(dtype) && matches!(dtype, DType::I2 | DType::F4E2M1Fn | DType::F8E4M3B11Fnuz),
-        Rule::NoLowering(_) => {
-            kernel.types.iter().any(|&ty| {
-                let bits = ty.dtype().bits();
-                ty.is_tile() && ty.shape().rank() == 1 && (bits == 4 || (bits == 8 && chip.name == "v4"))
-            }) || kernel.params.iter().any(packed_row)
+        Rule::ElementType(dtype) => {
+            let has = kernel.types.iter().any(|ty| ty.dtype() == dtype);
+            has && matches!(dtype, DType::I2 | DType::F4E2M1Fn | DType::F8E4M3B11Fnuz)
+        }
+        Rule::Vector { dtype, length, .. } => {
+            let narrow = dtype.bits() == 4 || (dtype.bits() == 8 && chip.name == "v4");
+            let shape = Shape::new(&[length]);
+            let has = kernel.types.iter().any(|&ty| ty == Type::Tile(stored(ty.dtype()), shape) || ty == Type::Tile(DType::Bool, shape));
+            narrow && !length.is_multiple_of(1024) && has
         }
         _ => false,
     }

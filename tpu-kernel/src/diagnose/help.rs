@@ -40,6 +40,7 @@ pub(super) fn illegal(rule: &legalise::Rule) -> &'static str {
         legalise::Rule::Binding(_) => "bind the kernel that is printed, to arrays that have elements",
         legalise::Rule::Unverified(_) => "verify the kernel first",
         legalise::Rule::PrintedTile(_) => "print one element, or a reduction, as a scalar",
+        legalise::Rule::Vector { .. } => "give it a second dimension, as in [1, n], or cast it to 32 bits as it is loaded",
     }
 }
 

@@ -69,6 +69,16 @@ pub enum Rule {
     #[error("the kernel does not verify: {0}")]
     Unverified(&'static str),
     /// M009
+    #[error("a vector of {length} {dtype} has one dimension and no whole number of registers of {whole}")]
+    Vector {
+        /// The element type.
+        dtype: DType,
+        /// Elements of the vector.
+        length: usize,
+        /// What their number must be a multiple of.
+        whole: usize,
+    },
+    /// M010
     #[error("the log of a chip takes scalars, not a {0}")]
     PrintedTile(Type),
 }
@@ -85,7 +95,8 @@ impl Illegal {
             Illegal { rule: Rule::Window(_), .. } => "M006",
             Illegal { rule: Rule::Binding(_), .. } => "M007",
             Illegal { rule: Rule::Unverified(_), .. } => "M008",
-            Illegal { rule: Rule::PrintedTile(_), .. } => "M009",
+            Illegal { rule: Rule::Vector { .. }, .. } => "M009",
+            Illegal { rule: Rule::PrintedTile(_), .. } => "M010",
         }
     }
 }

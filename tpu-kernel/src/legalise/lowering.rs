@@ -4,6 +4,7 @@
 //! represent them, and gives the values that represent its results. A lowering is made of [`Lowering::apply`], which
 //! legalises what it is given in turn: nothing but [`Lowering::emit`] adds an operation, and only a native one.
 
+use super::divisible::{self, Fact};
 use super::table::{native, partial};
 use super::{Illegal, Rule, elementwise, memory, product, represented, structure};
 use crate::chips::Chip;
@@ -34,6 +35,9 @@ pub(super) struct Lowering<'a> {
     literals: HashMap<Value, Literal>,
     /// The tile that a chain of reshapes started from.
     reshaped: HashMap<Value, Value>,
+    /// Trailing zero bits of new scalars, and of those of the source that have no operation.
+    zeros: HashMap<Value, u32>,
+    source_zeros: HashMap<Value, u32>,
     /// What makes the new values, of those operations that others must know.
     made: HashMap<Value, (OpKind, Vec<Value>)>,
     /// The place and the name of the operation that is being lowered.
@@ -51,6 +55,8 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         values: HashMap::new(),
         literals: HashMap::new(),
         reshaped: HashMap::new(),
+        zeros: HashMap::new(),
+        source_zeros: HashMap::new(),
         made: HashMap::new(),
         loc: source.loc.clone(),
         at: source.name.clone(),
@@ -72,6 +78,7 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         Err(fault) => unreachable!("regions are closed where they are opened: {fault}"),
     };
     tidy(&mut kernel);
+    memory::windows::check(&kernel, chip)?;
     Ok(kernel)
 }
 
@@ -136,7 +143,13 @@ impl Lowering<'_> {
         self.enter(op);
         match op.kind {
             OpKind::If => return self.branch(op),
-            OpKind::For => return self.count(op),
+            OpKind::For => {
+                if let ([low, _, step, ..], Some(&index)) = (op.operands.as_slice(), op.regions[0].args.first()) {
+                    let [low, step] = [low, step].map(|&v| self.fact(self.value(v)).zeros);
+                    self.source_zeros.insert(index, low.min(step));
+                }
+                return self.count(op);
+            }
             OpKind::While => return self.repeat(op),
             _ => {}
         }
@@ -171,6 +184,9 @@ impl Lowering<'_> {
     /// Says what represents a value of the source.
     pub(super) fn bind(&mut self, old: Value, new: Value) {
         self.values.insert(old, new);
+        if let Some(&zeros) = self.source_zeros.get(&old) {
+            self.zeros.insert(new, zeros);
+        }
     }
 
     /// The type of a new value.
@@ -181,6 +197,20 @@ impl Lowering<'_> {
     /// The constant that a new value is everywhere, where that is known.
     pub(super) fn literal_of(&self, value: Value) -> Option<Literal> {
         self.literals.get(&value).copied()
+    }
+
+    /// What is known of a new scalar.
+    pub(super) fn fact(&self, value: Value) -> Fact {
+        match self.literal_of(value) {
+            Some(literal) => Fact::of(literal),
+            None => Fact::multiple(self.zeros.get(&value).copied().unwrap_or(0)),
+        }
+    }
+
+    /// The operand of the new kernel that is this value.
+    pub(super) fn param_of(&self, value: Value) -> Option<&Param> {
+        let kernel = self.builder.kernel();
+        kernel.body.args.iter().position(|&arg| arg == value).and_then(|at| kernel.params.get(at))
     }
 
     /// What made a new value, where that is elementwise.
@@ -207,12 +237,14 @@ impl Lowering<'_> {
             if let Some(rule) = super::table::missing(self.chip, ty.dtype()) {
                 return Err(self.refuse(rule));
             }
-            if !super::table::vector(self.chip, represented(*ty)) {
-                return Err(self.refuse(Rule::NoLowering(ty.dtype())));
-            }
         }
-        if plain && results.iter().all(|&ty| ty == represented(ty)) && native(self.chip, kind, &types) && !partial(kind, &types) {
-            let values: Vec<Value> = operands.iter().map(|o| o.value).collect();
+        if let Some(rule) = super::table::memory::vector(self.chip, kind, &types, &results) {
+            return Err(self.refuse(rule));
+        }
+        let values: Vec<Value> = operands.iter().map(|o| o.value).collect();
+        let native =
+            plain && results.iter().all(|&ty| ty == represented(ty)) && native(self.chip, kind, &types) && !partial(kind, &types);
+        if native && memory::provable(self, kind, &values) {
             return Ok(self.emit(kind.clone(), &values));
         }
         if self.depth == DEPTH {
@@ -275,6 +307,8 @@ impl Lowering<'_> {
         let made =
             matches!(kind, OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Cast(_)).then(|| kind.clone());
         let name = kind.mnemonic();
+        let facts: Vec<Fact> = operands.iter().map(|&v| self.fact(v)).collect();
+        let zeros = divisible::of_op(&kind, &facts);
         let results = match self.builder.results(kind, operands, self.loc.clone()) {
             Ok(results) => results,
             Err(fault) => unreachable!("`{name}` in a lowering breaks a rule: {fault}"),
@@ -284,6 +318,11 @@ impl Lowering<'_> {
         }
         if let (true, Some(&result)) = (matches!(name, "reshape"), results.first()) {
             self.reshaped.insert(result, operands[0]);
+        }
+        if let Some(&result) = results.first().filter(|&&v| divisible::follows(self.ty(v)))
+            && operands.iter().all(|&v| divisible::follows(self.ty(v)) || self.ty(v).dtype() == DType::Bool)
+        {
+            self.zeros.insert(result, zeros);
         }
         if let (Some(kind), Some(&result)) = (made, results.first()) {
             self.made.insert(result, (kind, operands.to_vec()));

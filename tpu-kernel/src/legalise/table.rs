@@ -5,18 +5,18 @@
 
 mod casts;
 mod elementwise;
+pub(super) mod memory;
+pub(super) mod products;
 mod structure;
 
-pub(super) use structure::{gathers, last, vector};
+pub(super) use structure::{gathers, last};
 
-use super::{Rule, stored};
+use super::Rule;
 use crate::chips::Chip;
 use crate::ir::{BinaryOp, DType, OpKind, Type};
 
 /// Whether the chip has the operation on operands of these types.
 pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
-    let spoken = |dtype: DType| matches!(dtype, DType::F32 | DType::Bf16 | DType::I32 | DType::Bool);
-    let types = operands.iter().all(|ty| spoken(ty.dtype()));
     match kind {
         // Printed where it is used, and a constant of any type can be a tile.
         OpKind::Const(_) => true,
@@ -29,11 +29,8 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         OpKind::Bitcast(to) => casts::bitcast(chip, operands[0], *to),
         OpKind::StochasticRound(_) => false,
         // In memory each type that is stored as itself.
-        OpKind::Load(_) | OpKind::Store => operands[0].dtype() == stored(operands[0].dtype()),
-        OpKind::Dot { dims, .. } => {
-            let [a, b] = [operands[0], operands[1]];
-            types && a.dtype() == b.dtype() && dims.transposed(a.shape(), b.shape()).is_some()
-        }
+        OpKind::Load(_) | OpKind::Store => memory::native(operands[0]),
+        OpKind::Dot { dims, precision } => products::native(chip, dims, *precision, operands[0], operands[1]),
         OpKind::Iota { .. }
         | OpKind::Broadcast(_)
         | OpKind::Reshape(_)

@@ -218,17 +218,4 @@ impl Function<'_> {
             (_, _) => convert(self, "fptosi"),
         }
     }
-
-    /// A mask as i32 zeros and ones.
-    pub(super) fn mask_to_i32(&mut self, mask: &str, ty: Type) -> String {
-        let want = ty.with_dtype(DType::I32);
-        self.emit(format!("arith.extui {mask} : {} to {}", spelled(ty), spelled(want)))
-    }
-
-    /// A mask from i32 zeros and ones.
-    pub(super) fn i32_to_mask(&mut self, x: &str, ty: Type) -> String {
-        let from = ty.with_dtype(DType::I32);
-        let zero = self.literal(Literal::from(0), from);
-        self.compare(CompareOp::Ne, x, &zero, from)
-    }
 }

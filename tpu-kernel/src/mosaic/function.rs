@@ -3,10 +3,10 @@
 //! Rules: every constant is defined once at the top, so that it is visible in every region; other
 //! values are numbered in order. Each line carries the user's place, which libtpu repeats in its errors.
 
-use super::divisible;
 use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Literal, Loc, Op, OpKind, Region, Type, Value};
 use crate::launch::Binding;
+use crate::legalise::divisible::{self, Fact};
 use crate::legalise::{Illegal, Rule};
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -85,8 +85,13 @@ impl<'a> Function<'a> {
         self.kernel.ty(value)
     }
 
+    fn fact(&self, value: Value) -> Fact {
+        let known = || Fact::multiple(self.zeros.get(&value).copied().unwrap_or(0));
+        self.literals.get(&value).map_or_else(known, |&literal| Fact::of(literal))
+    }
+
     pub(super) fn zeros(&self, value: Value) -> u32 {
-        self.literals.get(&value).map_or_else(|| self.zeros.get(&value).copied().unwrap_or(0), |&l| divisible::of_constant(l))
+        self.fact(value).zeros
     }
 
     pub(super) fn set_zeros(&mut self, value: Value, zeros: u32) {
@@ -166,8 +171,7 @@ impl<'a> Function<'a> {
 
     /// Sets the place of the lines that follow.
     pub(super) fn at(&mut self, loc: &Loc) {
-        let file: String = loc.file.chars().map(|c| if c == '"' || c == '\\' || c.is_control() { '_' } else { c }).collect();
-        self.loc = if loc.is_known() { format!(" loc(\"{file}\":{}:{})", loc.line, loc.column) } else { String::new() };
+        self.loc = location(loc);
     }
 
     fn op(&mut self, op: &Op) -> Result<(), Illegal> {
@@ -175,7 +179,10 @@ impl<'a> Function<'a> {
             OpKind::If => return self.branch(op),
             OpKind::For => return self.count(op),
             OpKind::While => return self.repeat(op),
-            OpKind::Store => return self.store(op),
+            OpKind::Store => {
+                self.store(op);
+                return Ok(());
+            }
             OpKind::PrngSeed => {
                 self.seed(&op.operands);
                 return Ok(());
@@ -226,9 +233,9 @@ impl<'a> Function<'a> {
             OpKind::Reduce { op: reduce, axis } => self.reduce(*reduce, op.operands[0], *axis),
             OpKind::Dot { dims, precision } => {
                 self.products.insert(result, 2);
-                self.dot(op, dims.contract.0 == 0, dims.contract.1 == 1, *precision)?
+                self.dot(op, dims, *precision)?
             }
-            OpKind::Load(shape) => self.load(op, *shape)?,
+            OpKind::Load(shape) => self.load(op, *shape),
             OpKind::ProgramId(axis) => {
                 self.grid.get(*axis).cloned().ok_or_else(|| self.refuse(op, Rule::Binding("the grid has no such dimension")))?
             }
@@ -246,13 +253,19 @@ impl<'a> Function<'a> {
             OpKind::If | OpKind::For | OpKind::While | OpKind::Store => return Ok(()),
             other => unreachable!("`{}` is not native", other.mnemonic()),
         };
-        if self.ty(result) == Type::Scalar(DType::I32) {
-            let operands: Vec<u32> = op.operands.iter().map(|&v| self.zeros(v)).collect();
+        if divisible::follows(self.ty(result)) {
+            let operands: Vec<Fact> = op.operands.iter().map(|&v| self.fact(v)).collect();
             self.set_zeros(result, divisible::of_op(&op.kind, &operands));
         }
         self.define(result, name);
         Ok(())
     }
+}
+
+/// The place as MLIR has it, with a space before it; nothing where it is not known.
+pub(super) fn location(loc: &Loc) -> String {
+    let file: String = loc.file.chars().map(|c| if c == '"' || c == '\\' || c.is_control() { '_' } else { c }).collect();
+    if loc.is_known() { format!(" loc(\"{file}\":{}:{})", loc.line, loc.column) } else { String::new() }
 }
 
 /// The element type in registers.
