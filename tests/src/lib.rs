@@ -2,6 +2,8 @@
 //! kernels, libtpu as a judge, and the measuring of functions.
 
 pub mod accuracy;
+pub mod agreement;
+pub mod browser;
 pub mod devices;
 pub mod executors;
 pub mod filetest;
@@ -36,3 +38,7 @@ pub struct Language;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/transformations.md")]
 pub struct Transformations;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/tpuk.md")]
+pub struct Tpuk;

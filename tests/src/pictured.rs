@@ -40,6 +40,8 @@ pub struct Sketch<'a> {
     pub lints: &'a [(&'static str, &'a str, &'a str, &'a str, u64)],
     /// Steps on the timeline.
     pub shown: u64,
+    /// Whether all copies of a step begin together.
+    pub at_once: bool,
 }
 
 /// A product of 4096³ in blocks of 512.
@@ -74,6 +76,7 @@ pub fn matmul() -> Sketch<'static> {
             101_000,
         )],
         shown: TIMELINE_STEPS,
+        at_once: false,
     }
 }
 
@@ -106,6 +109,7 @@ pub fn softmax() -> Sketch<'static> {
             0,
         )],
         shown: TIMELINE_STEPS,
+        at_once: false,
     }
 }
 
@@ -153,6 +157,7 @@ pub fn attention() -> Sketch<'static> {
             ),
         ],
         shown: TIMELINE_STEPS,
+        at_once: false,
     }
 }
 
@@ -258,13 +263,13 @@ fn predict(sketch: &Sketch<'_>, steps: u64, vmem: &[VmemRow], loc: Loc) -> Predi
     let mut busy: Vec<(Unit, u64)> = vec![];
     let mut arrived = 0u64;
     // The blocks of `step` arrive, from `at` on, one after the other.
-    let mut fetch = |step: u64, at: u64, engine: &mut u64, spans: &mut Vec<Span>, buffers: &mut Vec<u8>| {
+    let fetch = |step: u64, at: u64, engine: &mut u64, spans: &mut Vec<Span>, buffers: &mut Vec<u8>| {
         let mut done = at;
         for window in 0..sketch.windows.len() {
             let (name, out, ..) = sketch.windows[window];
             if !out && (step == 0 || block(window, step) != block(window, step - 1)) {
                 buffers[window] ^= 1;
-                let start = (*engine).max(at);
+                let start = if sketch.at_once { at } else { (*engine).max(at) };
                 let buffer = (vmem[window].buffers > 1).then_some(buffers[window]);
                 done = start + copy(window);
                 *engine = done;
@@ -344,4 +349,114 @@ fn predict(sketch: &Sketch<'_>, steps: u64, vmem: &[VmemRow], loc: Loc) -> Predi
         bytes: moved * steps / shown.max(1),
         roof: Roof { flops_per_cycle: sketch.peak, bytes_per_cycle: BYTES_PER_CYCLE },
     }
+}
+
+/// Sketches at the ends of what a page has to show, each with a name.
+pub fn extremes() -> Vec<(&'static str, Inspection)> {
+    let single = Sketch {
+        grid: &[],
+        windows: vec![("x", false, DType::F32, &[256, 128], &[]), ("o", true, DType::F32, &[256, 128], &[])],
+        ..softmax()
+    };
+    let single = Sketch { kernel: "add", bottleneck: Bottleneck::Fill, lints: &[], ..single };
+    let thousands = Sketch { shown: 1000, grid: &[("i", 16), ("j", 16), ("kk", 16)], ..matmul() };
+    let nothing = Sketch {
+        grid: &[("i", 0)],
+        windows: vec![("x", false, DType::F32, &[8, 128], &[0])],
+        bottleneck: Bottleneck::Nothing,
+        ..softmax()
+    };
+    const NAMES: [&str; 30] = [
+        "x00", "x01", "x02", "x03", "x04", "x05", "x06", "x07", "x08", "x09", "x10", "x11", "x12", "x13", "x14", "x15", "x16",
+        "x17", "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29",
+    ];
+    let windows =
+        NAMES.iter().enumerate().map(|(at, &name)| (name, at >= 26, DType::F32, &[256, 384][..], &[0usize][..])).collect();
+    let many = Sketch { kernel: "many_windows", chip: Chip::V5P, windows, ..softmax() };
+    let together = Sketch { kernel: "copies_at_once", at_once: true, ..many.clone() };
+    let few = Sketch { kernel: "few_copies_at_once", at_once: true, ..attention() };
+    let long = Sketch {
+        kernel: "a_kernel_with_a_name_that_somebody_thought_about_for_a_very_long_time_and_then_some_more_until_it_was_longer_than_any_line",
+        windows: vec![
+            ("activations_of_the_previous_layer_transposed_and_quantised", false, DType::Bf16, &[512, 512], &[0, 2]),
+            ("weights_of_the_gate_projection_by_expert_in_groups", false, DType::Bf16, &[512, 512], &[2, 1]),
+            ("the_output", true, DType::Bf16, &[512, 512], &[0, 1]),
+        ],
+        grid: &[("the_row_of_the_output", 8), ("the_column_of_the_output", 8), ("contraction", 8)],
+        config: &[("the_block_along_the_rows_of_the_output", "512"), ("the_element_type_of_the_activations", "bf16")],
+        sizes: &[("number_of_tokens_in_all_sequences_of_the_batch", 4_194_304)],
+        ..matmul()
+    };
+    let copy = Sketch { kernel: "copy", work: &[(Unit::Load, "x", 64), (Unit::Store, "o", 64)], flops: 0, ..softmax() };
+    let full = Sketch {
+        kernel: "full",
+        chip: Chip::V4,
+        windows: vec![("x", false, DType::F32, &[1024, 1000], &[0]), ("o", true, DType::F32, &[1024, 1000], &[0])],
+        ..softmax()
+    };
+    let refused = Sketch { kernel: "refused", windows: vec![("x", false, DType::F32, &[4096, 4000], &[0])], ..full.clone() };
+    let mut refused = inspect(&refused);
+    refused.prediction = Err("L010: the kernel needs 125 MiB of vector memory, v4 has 16 MiB".to_string());
+    refused.stages[1].text = Err("v4 takes no block of that size".to_string());
+    let mut all: Vec<(&str, Inspection)> = [
+        ("one-step", single),
+        ("thousands", thousands),
+        ("nothing", nothing),
+        ("many-windows", many),
+        ("copies-at-once", together),
+        ("few-at-once", few),
+        ("long-names", long),
+        ("copy", copy),
+        ("full", full),
+    ]
+    .iter()
+    .map(|(name, sketch)| (*name, inspect(sketch)))
+    .collect();
+    all.push(("refused", refused));
+    all.push(("hostile", hostile()));
+    all
+}
+
+/// Text that would be markup, a script, a name of the template or an invisible trick if it were not escaped.
+pub const HOSTILE: &str =
+    "</title></style><script>window.evil=1</script><img src=x onerror=\"window.evil=1\"> '\"`{{script}}\u{202e}\u{0}&lt;";
+
+/// An inspection in which every text is hostile.
+fn hostile() -> Inspection {
+    let mut all = inspect(&Sketch { lints: &[("rule", HOSTILE, HOSTILE, HOSTILE, 5)], ..attention() });
+    let text = HOSTILE.to_string();
+    all.kernel.clone_from(&text);
+    all.path.clone_from(&text);
+    all.loc.file = text.clone().into();
+    all.config = vec![(text.clone(), text.clone())];
+    all.sizes = vec![(text.clone(), -7)];
+    for dim in &mut all.grid {
+        dim.name.clone_from(&text);
+        dim.expression.clone_from(&text);
+    }
+    for window in &mut all.windows {
+        window.name.clone_from(&text);
+        window.dtype.clone_from(&text);
+        window.block = vec![text.clone()];
+        window.index_map = vec![text.clone()];
+        window.array_expression = vec![text.clone()];
+    }
+    for row in &mut all.vmem {
+        row.name.clone_from(&text);
+    }
+    for stage in &mut all.stages {
+        stage.text = Ok(format!("{text} loc(\"{text}\":1:2)\n").repeat(3));
+    }
+    for row in &mut all.legality {
+        row.refused = Some(Refusal { code: "L001", reason: text.clone(), rendered: text.clone() });
+    }
+    if let Ok(prediction) = &mut all.prediction {
+        for span in &mut prediction.steps {
+            span.what.clone_from(&text);
+        }
+        for lint in &mut prediction.lints {
+            lint.loc.file = text.clone().into();
+        }
+    }
+    all
 }

@@ -14,7 +14,7 @@ use tpu_kernel::mosaic;
 use tpu_tests::executors::{Array, INTERPRETER, run, same};
 use tpu_tests::generate::Rng;
 use tpu_tests::kernels::Writer;
-use tpu_tests::libtpu::{accepted, judge};
+use tpu_tests::libtpu::{accepted, judge, library};
 
 /// A kernel with what it is launched on.
 struct Case {
@@ -73,7 +73,8 @@ fn check_all(name: &str, cases: &[Case], least: usize) {
         assert!(legal.len() >= least, "{} of {} {name} have a form on {}", legal.len(), cases.len(), chip.name);
         let text = |case: &&Case| mosaic::stablehlo(&case.kernel, &case.binding, chip).expect(&case.name);
         let programs: Vec<String> = legal.iter().map(text).collect();
-        let Some(verdicts) = judge(env!("CARGO_BIN_EXE_worker"), chip, programs) else { continue };
+        let Some(library) = library() else { continue };
+        let verdicts = judge(env!("CARGO_BIN_EXE_worker"), &library, chip, programs);
         let refused: Vec<String> = legal
             .iter()
             .zip(&verdicts)

@@ -19,7 +19,7 @@ use tpu_kernel::prelude::*;
 use tpu_tests::executors::{Array, INTERPRETER, run};
 use tpu_tests::generate::{Words, generate_in};
 use tpu_tests::kernels::Writer;
-use tpu_tests::libtpu::{accepted, judge};
+use tpu_tests::libtpu::{accepted, judge, library};
 use tpu_tests::{idioms, kernels, one_op};
 
 // The kernels of the examples, as people run them.
@@ -179,6 +179,7 @@ const WORKER: &str = env!("CARGO_BIN_EXE_worker");
 
 #[test]
 fn libtpu_accepts_the_kernels() {
+    let Some(library) = library() else { return };
     for chip in [&Chip::V5E, &Chip::V6E] {
         let programs: Vec<String> = cases()
             .iter()
@@ -186,7 +187,7 @@ fn libtpu_accepts_the_kernels() {
                 mosaic::stablehlo(kernel, &bound(kernel, chip, *dtype, shapes), chip).expect("a text")
             })
             .collect();
-        let Some(verdicts) = judge(WORKER, chip, programs) else { return };
+        let verdicts = judge(WORKER, &library, chip, programs);
         for ((name, ..), verdict) in cases().iter().zip(verdicts) {
             assert!(accepted(&verdict), "{name} on {}: {verdict:?}", chip.name);
         }
@@ -196,6 +197,7 @@ fn libtpu_accepts_the_kernels() {
 /// Every operation on its own, and in idioms that fold: what libtpu refuses is a fault of the printer.
 #[test]
 fn libtpu_accepts_every_operation() {
+    let Some(library) = library() else { return };
     // The rest of the language has no text yet, and says so.
     let (cases, unspoken): (Vec<_>, Vec<_>) = one_op::cases().into_iter().chain(idioms::cases()).partition(|case| {
         let config = Config { allow: vec![Allow::BlockShape, Allow::DotTypes], ..Config::default() };
@@ -213,7 +215,7 @@ fn libtpu_accepts_every_operation() {
             let binding = bind(&case.kernel, chip, &case.inputs, &config).expect(&case.name);
             programs.push(mosaic::stablehlo(&case.kernel, &binding, chip).expect(&case.name));
         }
-        let Some(verdicts) = judge(WORKER, chip, programs) else { return };
+        let verdicts = judge(WORKER, &library, chip, programs);
         let refused: Vec<String> = cases
             .iter()
             .zip(&verdicts)
@@ -227,13 +229,14 @@ fn libtpu_accepts_every_operation() {
 /// What compiles, what does not, and what kills the compiler are told apart.
 #[test]
 fn libtpu_can_refuse_and_die() {
+    let Some(library) = library() else { return };
     let kernel = kernels::softmax(8, 128);
     let binding = bound(&kernel, &Chip::V6E, DType::F32, &[vec![32, 128]]);
     let good = mosaic::stablehlo(&kernel, &binding, &Chip::V6E).expect("a text");
     let bad = good.replace("tpu_custom_call(", "no_such_call(");
     // A block index past the array kills libtpu; `bind` would have refused it.
     let past = mosaic::stablehlo(&kernels::fixed_block(100), &kernels::fixed_block_binding(), &Chip::V6E).expect("a text");
-    let Some(verdicts) = judge(WORKER, &Chip::V6E, vec![good.clone(), bad, past, good]) else { return };
+    let verdicts = judge(WORKER, &library, &Chip::V6E, vec![good.clone(), bad, past, good]);
     let [first, Verdict::Refused { .. }, Verdict::Crashed { .. }, last] = &verdicts[..] else { panic!("{verdicts:?}") };
     assert!(accepted(first) && accepted(last), "{verdicts:?}");
 }
@@ -259,6 +262,7 @@ const INTERNAL: &str = "The new region is empty";
 /// Random kernels: what has a text compiles. `RANDOM_KERNELS` and `RANDOM_KERNELS_FROM` choose the seeds.
 #[test]
 fn libtpu_accepts_random_kernels() {
+    let Some(library) = library() else { return };
     let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"));
     let (first, count) = (number("RANDOM_KERNELS_FROM", 0), number("RANDOM_KERNELS", 100));
     let (mut seeds, mut programs) = (vec![], vec![]);
@@ -283,7 +287,7 @@ fn libtpu_accepts_random_kernels() {
         }
     }
     assert!(seeds.len() as u64 * 4 > count, "only {} of {count} kernels have a text", seeds.len());
-    let Some(verdicts) = judge(WORKER, &Chip::V5E, programs) else { return };
+    let verdicts = judge(WORKER, &library, &Chip::V5E, programs);
     let refused = seeds.iter().zip(&verdicts).filter(|(_, verdict)| !accepted(verdict));
     let (internal, refused): (Vec<_>, Vec<_>) =
         refused.partition(|(_, verdict)| matches!(verdict, Verdict::Refused { reason, .. } if reason.starts_with(INTERNAL)));

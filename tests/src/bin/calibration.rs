@@ -8,6 +8,32 @@ use tpu_tests::prediction::points::points;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.first().is_some_and(|a| a == "--table") {
+        let mut out = String::new();
+        for p in tpu_tests::prediction::records::pairs() {
+            let u: Vec<String> = p.predicted.units.iter().map(|(u, c)| format!("{u}={c}")).collect();
+            let o = p.predicted.overheads;
+            out.push_str(&format!(
+                "{}\t{}\t{} {}\t{}\t{}\t{:.3}\t{}\t{} fill={} drain={} steps={} waits={} n={}\n",
+                p.chip.name,
+                p.class,
+                p.problem,
+                p.tiling,
+                p.estimated,
+                p.predicted.cycles,
+                p.ratio(),
+                p.predicted.bottleneck,
+                u.join(" "),
+                o.fill,
+                o.drain,
+                o.steps,
+                o.waits,
+                p.predicted.grid_steps
+            ));
+        }
+        std::fs::write(&args[1], out)?;
+        return Ok(());
+    }
     let [_, folder] = &args[..] else { return Err("usage: calibration --emit FOLDER".into()) };
     for chip in Chip::ALL.iter().filter(|c| c.name != "v4") {
         let folder = Path::new(folder).join(chip.name);

@@ -2,3 +2,4 @@
 
 pub mod kernels;
 pub mod points;
+pub mod records;

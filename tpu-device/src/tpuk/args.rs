@@ -6,6 +6,8 @@
 use super::case::{self, Settings};
 use super::catalogue::{Catalogue, Entry};
 use super::failure::{EXIT_CODES, Failure};
+use super::output::Ends;
+use super::progress::Progress;
 use crate::error::close_names;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -61,7 +63,9 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
         .arg(number("seed", "The seed of the random arrays").default_value("0"));
     let inspect = sub("inspect", "Show a kernel: grid, windows, memory, its IR, which chips take it, predicted cycles")
         .arg(kernels(named))
-        .arg(every());
+        .arg(every())
+        .arg(file("html", "Write a page: timeline, memory, roofline, all in one file"))
+        .arg(file("trace", "Write the predicted timeline for Chrome's or Perfetto's viewer of traces"));
     let emit = sub("emit", "Print a kernel in another form: tpuir, clif, asm, mosaic or stablehlo")
         .arg(
             Arg::new("kernel")
@@ -200,6 +204,16 @@ impl<'a> Common<'a> {
             cases.truncate(1);
         }
         Ok(cases)
+    }
+
+    /// The cases of every kernel.
+    pub(super) fn all_cases(&self, every: bool, ends: &mut Ends) -> Result<Vec<case::Case<'a>>, Failure> {
+        let progress = Progress::new(0);
+        let mut all = vec![];
+        for entry in &self.entries {
+            all.extend(ends.take(&progress, self.cases(entry, every))?.into_iter().flatten());
+        }
+        Ok(all)
     }
 }
 

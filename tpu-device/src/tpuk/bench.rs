@@ -8,7 +8,7 @@ use super::args::Common;
 use super::case::Case;
 use super::failure::{Exit, Failure};
 use super::launch::Prepared;
-use super::output::{Output, table};
+use super::output::{Ends, Output, table};
 use super::progress::Progress;
 use crate::{Device, Tensor};
 use clap::ArgMatches;
@@ -51,12 +51,13 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
         return Err(Failure::usage("none of these kernels has a row to measure"));
     }
     let progress = Progress::new(rows.len());
-    let output = Output { json: common.json };
+    let (output, mut ends) = (Output { json: common.json }, Ends::of(common.entries.len()));
     let mut lines = vec![["row", "threads", "ours ms", "limit ms", "share of limit", "peer"].map(String::from).to_vec()];
     for row in &rows {
         progress.at(row.name);
-        let measured = measure(row, chip, rounds, seed).map_err(|e| e.during(&format!("row `{}`", row.name)))?;
+        let measured = measure(row, chip, rounds, seed).map_err(|e| e.during(&format!("row `{}`", row.name)));
         progress.step();
+        let Some(measured) = ends.take(&progress, measured)? else { continue };
         if common.json {
             output.result(&progress, || measured.json(), String::new)?;
         } else {
@@ -64,9 +65,16 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
         }
     }
     if !common.json {
-        output.result(&progress, || json!(null), || format!("{}\nthe least of {rounds} interleaved rounds each", table(&lines)))?;
+        output.result(
+            &progress,
+            || json!(null),
+            || {
+                let slow = if cfg!(debug_assertions) { "; this program was built without optimisation" } else { "" };
+                format!("{}\nthe least of {rounds} interleaved rounds each{slow}", table(&lines))
+            },
+        )?;
     }
-    Ok(Exit::Done)
+    Ok(ends.worst())
 }
 
 fn measure<'a>(row: &Row<'a>, chip: &Chip, rounds: u64, seed: u64) -> Result<Measured<'a>, Failure> {

@@ -159,7 +159,8 @@ pub(super) fn unknown(entries: &[&Entry], name: &str) -> Failure {
             distinct.push(name)
         }
     });
-    let close = close_names(name, distinct.iter().map(String::as_str));
+    // Every name of one letter is near every other.
+    let close = if name.chars().count() > 1 { close_names(name, distinct.iter().map(String::as_str)) } else { vec![] };
     let hint = if close.is_empty() { String::new() } else { format!("; did you mean `{}`?", close.join("` or `")) };
     let who = match entries {
         [entry] => format!("kernel `{}` has", entry.name),
@@ -272,6 +273,16 @@ impl Case<'_> {
         config.sizes = declared.filter_map(|&name| Some((name, *self.sizes.get(name)?))).collect();
         config.sizes.sort_unstable();
         (self.entry.make)(config)
+    }
+
+    /// Whether a user can set that name.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.declared.find(self.entry, name).is_some()
+    }
+
+    /// The kernel and what is chosen, for a message.
+    pub(super) fn title(&self) -> String {
+        format!("kernel `{}` with {}", self.entry.name, self.text())
     }
 
     /// Without any size: those of the arrays of a file decide.

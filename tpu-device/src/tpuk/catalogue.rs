@@ -122,7 +122,8 @@ impl Entry {
         self
     }
 
-    /// Array sizes by name: a sample that runs in well under a second.
+    /// Array sizes by name: a sample that runs in well under a second. Those that transformations add, as `batch`, are known
+    /// to the command line from here alone.
     pub fn sizes<N: Into<String>>(mut self, sizes: impl IntoIterator<Item = (N, usize)>) -> Entry {
         self.sizes.extend(sizes.into_iter().map(|(name, size)| (name.into(), size)));
         self

@@ -3,7 +3,7 @@
 use super::args::Common;
 use super::case::Case;
 use super::failure::{Exit, Failure};
-use super::output::Output;
+use super::output::{Ends, Output};
 use super::progress::Progress;
 use super::staged::Staged;
 use clap::ArgMatches;
@@ -70,18 +70,16 @@ pub(super) fn run(common: &Common<'_>, form: Form, matches: &ArgMatches) -> Resu
     let stage = matches.get_one::<String>("stage").map_or("canonical", String::as_str);
     let output = Output { json: common.json };
     let chips = if form.has_chip(stage) { common.chips.as_slice() } else { common.chips.get(..1).unwrap_or_default() };
-    let mut cases = vec![];
-    for entry in &common.entries {
-        cases.extend(common.cases(entry, matches.get_flag("every"))?);
-    }
+    let mut ends = Ends::of(common.entries.len());
+    let cases = common.all_cases(matches.get_flag("every"), &mut ends)?;
     let progress = Progress::new(cases.len() * chips.len());
     let mut written = String::new();
     for case in &cases {
         for chip in chips {
             progress.at(case.entry.name.as_str());
-            let text = text(case, chip, form, stage)
-                .map_err(|e| e.during(&format!("kernel `{}` with {}", case.entry.name, case.text())))?;
+            let text = text(case, chip, form, stage).map_err(|e| e.during(&case.title()));
             progress.step();
+            let Some(text) = ends.take(&progress, text)? else { continue };
             let json = || {
                 let (chip, stage) = (form.has_chip(stage).then_some(chip.name), (form == Form::Tpuir).then_some(stage));
                 json!({"kernel": case.entry.name, "config": case.text(), "chip": chip, "form": form.name(), "stage": stage, "text": text})
@@ -102,7 +100,7 @@ pub(super) fn run(common: &Common<'_>, form: Form, matches: &ArgMatches) -> Resu
     if let Some(path) = matches.get_one::<PathBuf>("output") {
         std::fs::write(path, written).map_err(|e| Failure::file(format!("{}: {e}", path.display())))?;
     }
-    Ok(Exit::Done)
+    Ok(ends.worst())
 }
 
 fn text(case: &Case<'_>, chip: &Chip, form: Form, stage: &str) -> Result<String, Failure> {

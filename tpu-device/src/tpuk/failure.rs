@@ -79,7 +79,7 @@ impl Failure {
 
     /// With a word on what was being done.
     pub(super) fn during(mut self, what: &str) -> Failure {
-        let _ = write!(self.text, "\n  = note: {what}");
+        let _ = write!(self.text, "\nnote: {what}");
         self
     }
 }

@@ -51,3 +51,25 @@ const fn sign(op: BinaryOp) -> Option<&'static str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tpu_kernel::prelude::*;
+
+    #[tpu_kernel(grid(i: n / B, j: m))]
+    fn moved<B: Dim>(
+        #[block([n, m, m] at (i, squeeze (j + 1) % m, element j * 2 + i))] x: In<f32, (B, B)>,
+        #[block([n] at (i))] o: Out<f32, (B,)>,
+    ) {
+        o.store(x.load().sum(Lanes).reshape::<(B,)>());
+    }
+
+    #[test]
+    fn maps_read_as_they_are_written() {
+        let mut kernel = moved().b(8).stage(&[DType::F32]).unwrap();
+        tpu_kernel::passes::canonicalise(&mut kernel);
+        let maps: Vec<Vec<String>> = kernel.params.iter().map(|p| expressions(&kernel, &p.window().unwrap().map)).collect();
+        assert_eq!(maps, [vec!["i", "(j + 1) % m", "(j * 2) + i"], vec!["i"]]);
+    }
+}

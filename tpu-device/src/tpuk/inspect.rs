@@ -4,32 +4,47 @@ use super::args::Common;
 use super::case::Case;
 use super::failure::{Exit, Failure};
 use super::inspection::{Inspection, Stage, tables};
-use super::output::Output;
+use super::output::{Ends, Output};
 use super::progress::Progress;
 use super::staged::Staged;
-use super::{inspect_json, inspect_text};
+use super::{inspect_json, inspect_text, page};
 use clap::ArgMatches;
+use std::path::{Path, PathBuf};
 use tpu_kernel::Error;
 use tpu_kernel::chips::Chip;
 use tpu_kernel::launch::numbers;
 
 pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Failure> {
-    let mut cases = vec![];
-    for entry in &common.entries {
-        cases.extend(common.cases(entry, matches.get_flag("every"))?);
+    let mut ends = Ends::of(common.entries.len());
+    let cases = common.all_cases(matches.get_flag("every"), &mut ends)?;
+    let path = |name| matches.get_one::<PathBuf>(name);
+    let (html, trace) = (path("html"), path("trace"));
+    if (html.is_some() || trace.is_some()) && cases.len() * common.chips.len() != 1 {
+        return Err(Failure::usage("`--html` and `--trace` are for one kernel, one configuration and one chip"));
     }
     let progress = Progress::new(cases.len() * common.chips.len());
     let output = Output { json: common.json };
     for case in &cases {
         for &chip in &common.chips {
             progress.at(format!("{} on {}", case.entry.name, chip.name));
-            let inspection =
-                inspect(case, chip).map_err(|e| e.during(&format!("kernel `{}` with {}", case.entry.name, case.text())))?;
+            let inspection = inspect(case, chip).map_err(|e| e.during(&case.title()));
             progress.step();
+            let Some(inspection) = ends.take(&progress, inspection)? else { continue };
+            if let Some(path) = html {
+                write(path, &page::html(&inspection))?;
+            }
+            if let Some(path) = trace {
+                let trace = page::trace(&inspection).map_err(|reason| Failure::kernel(format!("there is no trace: {reason}")))?;
+                write(path, &trace)?;
+            }
             output.result(&progress, || inspect_json::object(&inspection), || inspect_text::text(&inspection))?;
         }
     }
-    Ok(Exit::Done)
+    Ok(ends.worst())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|e| Failure::file(format!("{}: {e}", path.display())))
 }
 
 /// Everything that is known of a case without running it. A case that the chip refuses has all but its prediction.

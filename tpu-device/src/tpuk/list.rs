@@ -2,7 +2,7 @@
 
 use super::args::Common;
 use super::failure::{Exit, Failure};
-use super::output::{Output, table};
+use super::output::{Ends, Output, table};
 use super::progress::Progress;
 use super::staged::Staged;
 use serde_json::json;
@@ -21,12 +21,13 @@ struct Row {
 
 pub(super) fn run(common: &Common<'_>) -> Result<Exit, Failure> {
     let progress = Progress::new(common.entries.len());
-    let output = Output { json: common.json };
+    let (output, mut ends) = (Output { json: common.json }, Ends::of(common.entries.len()));
     let mut lines = vec![["kernel", "element types", "chips", "configurations"].map(String::from).to_vec()];
     for entry in &common.entries {
         progress.at(entry.name.as_str());
-        let row = row(common, entry)?;
+        let row = ends.take(&progress, row(common, entry))?;
         progress.step();
+        let Some(row) = row else { continue };
         // Only what the asked-for chips take.
         if row.chips.is_empty() && common.chips.len() < Chip::ALL.len() {
             continue;
@@ -40,7 +41,7 @@ pub(super) fn run(common: &Common<'_>) -> Result<Exit, Failure> {
     if !common.json {
         output.result(&progress, || json!(null), || table(&lines))?;
     }
-    Ok(Exit::Done)
+    Ok(ends.worst())
 }
 
 fn row(common: &Common<'_>, entry: &super::Entry) -> Result<Row, Failure> {
@@ -55,11 +56,17 @@ fn row(common: &Common<'_>, entry: &super::Entry) -> Result<Row, Failure> {
         }
         match Staged::new(&case) {
             Ok(staged) => {
+                // A kernel without inputs has the types of its outputs.
+                for (_, output) in staged.kernel.outputs().filter(|_| staged.inputs.is_empty()) {
+                    if !row.dtypes.contains(&output.ty.dtype()) {
+                        row.dtypes.push(output.ty.dtype());
+                    }
+                }
                 for (&chip, legal) in common.chips.iter().zip(&mut legal) {
                     *legal = *legal || staged.legality(chip, &case).refused.is_none();
                 }
             }
-            Err(failure) => first = first.or(Some(failure.during(&format!("with {}", case.text())))),
+            Err(failure) => first = first.or(Some(failure.during(&case.title()))),
         }
     }
     if let Some(failure) = first {

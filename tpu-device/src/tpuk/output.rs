@@ -3,7 +3,7 @@
 //! Rules: results go to standard output, all else to standard error; with `--json` each result is one object on one line;
 //! nothing panics where a stream is closed.
 
-use super::failure::Failure;
+use super::failure::{Exit, Failure};
 use super::progress::Progress;
 use serde_json::Value;
 use std::io::{self, Write};
@@ -37,6 +37,41 @@ impl Output {
     /// Text as it is.
     pub(super) fn text(&self, progress: &Progress, text: &str) -> Result<(), Failure> {
         Ok(progress.suspend(|| write(text))?)
+    }
+}
+
+/// The ends of several kernels: one that fails does not keep the others from their turn.
+pub(super) struct Ends {
+    worst: Exit,
+    /// With one kernel alone there are no others.
+    several: bool,
+}
+
+impl Ends {
+    pub(super) fn of(kernels: usize) -> Ends {
+        Ends { worst: Exit::Done, several: kernels > 1 }
+    }
+
+    /// A kernel's end.
+    pub(super) fn note(&mut self, exit: Exit) {
+        self.worst = self.worst.max(exit);
+    }
+
+    /// The result; of several kernels, a failure is said and kept.
+    pub(super) fn take<T>(&mut self, progress: &Progress, result: Result<T, Failure>) -> Result<Option<T>, Failure> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(failure) if self.several => {
+                progress.suspend(|| complain(&failure.text));
+                self.note(failure.exit);
+                Ok(None)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    pub(super) fn worst(self) -> Exit {
+        self.worst
     }
 }
 

@@ -5,7 +5,7 @@ use super::case::{Case, Settings};
 use super::compare::{Difference, largest};
 use super::failure::{Exit, Failure};
 use super::launch::Prepared;
-use super::output::Output;
+use super::output::{Ends, Output};
 use super::progress::Progress;
 use crate::guard::guarded;
 use crate::{Device, DeviceError, Executor, Tensor, io};
@@ -48,29 +48,26 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     };
     let seed = matches.get_one("seed").copied().unwrap_or(0);
     let options = Options { executor, input: path("input"), output: path("output"), seed, every: matches.get_flag("every") };
-    let mut cases = vec![];
-    for entry in &common.entries {
-        cases.extend(common.cases(entry, options.every)?);
-    }
+    let mut ends = Ends::of(common.entries.len());
+    let cases = common.all_cases(options.every, &mut ends)?;
     if (options.output.is_some() || options.input.is_some()) && cases.len() * common.chips.len() > 1 {
         return Err(Failure::usage("`--input` and `--output` are for one kernel, one configuration and one chip"));
     }
     let progress = Progress::new(cases.len() * common.chips.len());
     let output = Output { json: common.json };
-    let mut exit = Exit::Done;
     for case in &cases {
         for chip in &common.chips {
             progress.at(format!("{} on {}", case.entry.name, chip.name));
-            let outcome = one(case, chip, &options, &common.settings)
-                .map_err(|e| e.during(&format!("kernel `{}` with {}", case.entry.name, case.text())))?;
+            let outcome = one(case, chip, &options, &common.settings).map_err(|e| e.during(&case.title()));
             progress.step();
+            let Some(outcome) = ends.take(&progress, outcome)? else { continue };
             if !outcome.agrees() {
-                exit = Exit::Mismatch;
+                ends.note(Exit::Mismatch);
             }
             output.result(&progress, || outcome.json(), || outcome.text())?;
         }
     }
-    Ok(exit)
+    Ok(ends.worst())
 }
 
 fn one(case: &Case<'_>, chip: &Chip, options: &Options<'_>, settings: &Settings) -> Result<Outcome, Failure> {

@@ -6,10 +6,10 @@ use super::inspection::{Legality, Refusal};
 use crate::guard::guarded;
 use std::sync::Arc;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{DType, Kernel, SizeFault, SizeId};
+use tpu_kernel::ir::{DType, Kernel, SizeId};
 use tpu_kernel::launch::{Binding, Launchable, bind};
 use tpu_kernel::legalise::legalise;
-use tpu_kernel::predict::Prediction;
+use tpu_kernel::predict::{Prediction, predict};
 use tpu_kernel::{Error, mosaic, passes};
 
 /// A kernel for one case, before any chip is known.
@@ -38,27 +38,31 @@ impl Staged {
         let kernel = &self.kernel;
         let name = |SizeId(id): SizeId| kernel.sizes.get(id as usize).map(String::as_str).unwrap_or_default();
         let value = |id: SizeId| case.sizes.get(name(id)).and_then(|&n| i64::try_from(n).ok());
+        for size in &kernel.sizes {
+            match case.sizes.get(size) {
+                Some(&n) if i64::try_from(n).is_err() => {
+                    return Err(Failure::kernel(format!("size `{size}` cannot be {n}: sizes are below 2147483648")));
+                }
+                Some(_) => {}
+                None => {
+                    let (name, all) = (&kernel.name, kernel.sizes.join(", "));
+                    let how = if case.knows(size) {
+                        format!("give it with `--{size} N`")
+                    } else {
+                        "a transformation added it: name it among the sizes of the entry".to_string()
+                    };
+                    let reason = format!("size `{size}` has no value: {how}\n  sizes of kernel `{name}`: {all}");
+                    return Err(Failure::usage(reason));
+                }
+            }
+        }
         let mut shapes = vec![];
         for ((_, param), &dtype) in kernel.inputs().zip(&self.inputs) {
             let mut shape = vec![];
             for dim in param.window().map(|w| w.array.as_slice()).unwrap_or_default() {
                 let what = || format!("size `{}` of operand `{}`", dim.display(&kernel.sizes), param.name);
-                let extent = match dim.eval(&value) {
-                    Ok(n) => usize::try_from(n).map_err(|_| Failure::usage(format!("{} would be {n}", what())))?,
-                    Err(SizeFault::Unbound(id)) => {
-                        let (size, all) = (name(id), kernel.sizes.join(", "));
-                        let reason = match case.sizes.get(size) {
-                            Some(n) => format!("size `{size}` cannot be {n}: sizes are below 2147483648"),
-                            None => format!(
-                                "size `{size}` has no value: give it with `--{size} N` (kernel `{}` has the sizes {all})",
-                                kernel.name
-                            ),
-                        };
-                        return Err(Failure::usage(reason));
-                    }
-                    Err(fault) => return Err(Failure::usage(format!("{} has no value: it {fault}", what()))),
-                };
-                shape.push(extent);
+                let extent = dim.eval(&value).map_err(|fault| Failure::kernel(format!("{} has no value: it {fault}", what())))?;
+                shape.push(usize::try_from(extent).map_err(|_| Failure::kernel(format!("{} would be {extent}", what())))?);
             }
             shapes.push((dtype, shape));
         }
@@ -87,8 +91,7 @@ impl Staged {
 
     /// How long the launch would take, by the model.
     pub(super) fn predict(&self, chip: &Chip, binding: &Binding) -> Result<Prediction, Failure> {
-        let _ = (self.legalised(chip)?, binding);
-        Err(Failure::kernel("the model is not there yet"))
+        Ok(predict(&self.legalised(chip)?, binding, chip))
     }
 
     /// Whether the chip takes the case.

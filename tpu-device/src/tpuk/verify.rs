@@ -5,7 +5,7 @@
 
 use super::args::Common;
 use super::failure::{Exit, Failure};
-use super::output::{Output, complain};
+use super::output::{Ends, Output, complain};
 use super::progress::Progress;
 use super::staged::Staged;
 use crate::libtpu::{Job, Library, Pool, PoolOptions, Verdict};
@@ -39,27 +39,24 @@ struct Judged {
 
 pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Failure> {
     let estimate = !matches.get_flag("no-estimates");
-    let mut cases = vec![];
-    for entry in &common.entries {
-        cases.extend(common.cases(entry, true)?);
-    }
+    let mut ends = Ends::of(common.entries.len());
+    let cases = common.all_cases(true, &mut ends)?;
     let progress = Progress::new(cases.len() * common.chips.len());
     let (mut rows, mut jobs, mut job_rows) = (vec![], vec![], vec![]);
     for case in &cases {
         progress.at(case.entry.name.as_str());
-        let during = || format!("kernel `{}` with {}", case.entry.name, case.text());
-        let staged = Staged::new(case).map_err(|e| e.during(&during()))?;
-        let shapes = staged.shapes(case).map_err(|e| e.during(&during()))?;
+        let staged = Staged::new(case).and_then(|staged| Ok((staged.shapes(case)?, staged))).map_err(|e| e.during(&case.title()));
+        let Some((shapes, staged)) = ends.take(&progress, staged)? else { continue };
         for &chip in &common.chips {
             let program = staged.bind(chip, &shapes).and_then(|binding| {
                 let program = staged.stablehlo(chip, &binding)?;
-                Ok((program, staged.predict(chip, &binding).ok().map(|prediction| prediction.cycles)))
+                Ok((program, staged.predict(chip, &binding)?.cycles))
             });
             let mut row =
                 Row { kernel: case.entry.name.clone(), config: case.text(), chip: chip.name, predicted: None, judged: None };
             match program {
                 Ok((program, predicted)) => {
-                    row.predicted = predicted;
+                    row.predicted = Some(predicted);
                     job_rows.push(rows.len());
                     jobs.push(Job { chip, program, estimate: estimate && has_estimates(chip) });
                 }
@@ -70,7 +67,7 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     }
     let width = rows.iter().map(|row| row.kernel.chars().count()).max().unwrap_or(0);
     let output = Output { json: common.json };
-    let (seen, worst) = (HashSet::new(), Exit::Done);
+    let (seen, worst) = (HashSet::new(), ends.worst());
     let mut shown = Shown { rows: rows.into(), output, progress: &progress, width, seen, worst, failed: None };
     if jobs.is_empty() {
         shown.advance();

@@ -1,4 +1,4 @@
-//! What an index map gives at one grid step: evaluated, as an executor does.
+//! What scalars, and so index maps, give at one grid step: evaluated, as an executor does.
 
 use super::maps::Numbers;
 use crate::ir::{Kernel, Literal, OpKind, Region, Value, eval};
@@ -34,26 +34,35 @@ impl<'a> Evaluator<'a> {
     }
 
     fn value(&self, kind: &OpKind, operands: &[Value], step: &[i32]) -> Option<Literal> {
-        let operand = |at: usize| self.get(*operands.get(at)?);
-        match kind {
-            OpKind::Const(literal) => Some(*literal),
-            OpKind::ProgramId(axis) => step.get(*axis).map(|&i| i.into()),
-            OpKind::NumPrograms(axis) => self.numbers.grid.get(*axis).map(|&n| n.into()),
-            OpKind::Size(id) => self.numbers.sizes.get(id.0 as usize).map(|&n| n.into()),
-            OpKind::Unary(op) => math::unary(*op, operand(0)?),
-            OpKind::Binary(op) => math::binary(*op, operand(0)?, operand(1)?),
-            OpKind::Compare(op) => eval::compare(*op, operand(0)?, operand(1)?).map(Literal::from),
-            OpKind::Select => {
-                if operand(0)?.as_bool()? {
-                    operand(1)
-                } else {
-                    operand(2)
-                }
+        scalar(kind, |at| self.get(*operands.get(at)?), step, self.numbers)
+    }
+}
+
+/// What a scalar operation gives at a step, where its operands are known and it depends on nothing else.
+pub(crate) fn scalar(
+    kind: &OpKind,
+    operand: impl Fn(usize) -> Option<Literal>,
+    step: &[i32],
+    numbers: &Numbers<'_>,
+) -> Option<Literal> {
+    match kind {
+        OpKind::Const(literal) => Some(*literal),
+        OpKind::ProgramId(axis) => step.get(*axis).map(|&i| i.into()),
+        OpKind::NumPrograms(axis) => numbers.grid.get(*axis).map(|&n| n.into()),
+        OpKind::Size(id) => numbers.sizes.get(id.0 as usize).map(|&n| n.into()),
+        OpKind::Unary(op) => math::unary(*op, operand(0)?),
+        OpKind::Binary(op) => math::binary(*op, operand(0)?, operand(1)?),
+        OpKind::Compare(op) => eval::compare(*op, operand(0)?, operand(1)?).map(Literal::from),
+        OpKind::Select => {
+            if operand(0)?.as_bool()? {
+                operand(1)
+            } else {
+                operand(2)
             }
-            OpKind::Cast(to) => Some(eval::cast(*to, operand(0)?)),
-            OpKind::Bitcast(to) => Some(Literal::from_bits(*to, operand(0)?.bits())),
-            OpKind::StochasticRound(to) => eval::stochastic_round(*to, operand(0)?, operand(1)?),
-            _ => None,
         }
+        OpKind::Cast(to) => Some(eval::cast(*to, operand(0)?)),
+        OpKind::Bitcast(to) => Some(Literal::from_bits(*to, operand(0)?.bits())),
+        OpKind::StochasticRound(to) => eval::stochastic_round(*to, operand(0)?, operand(1)?),
+        _ => None,
     }
 }

@@ -95,9 +95,9 @@ impl Abstract {
 }
 
 /// A launch's numbers that a map may use.
-pub(super) struct Numbers<'a> {
-    pub(super) sizes: &'a [i32],
-    pub(super) grid: &'a [i32],
+pub(crate) struct Numbers<'a> {
+    pub(crate) sizes: &'a [i32],
+    pub(crate) grid: &'a [i32],
 }
 
 /// The range of each block index of `map` over the box, an inclusive range a grid dimension.

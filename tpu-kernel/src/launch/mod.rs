@@ -19,5 +19,7 @@ pub use bind::{bind, numbers};
 pub use binding::Binding;
 pub use cost::{Cost, cost};
 pub use error::LaunchError;
+pub(crate) use exact::scalar;
+pub(crate) use maps::Numbers;
 pub use target::{Allow, Arg, Argument, Config, Launchable, Parameters, Target};
 pub use vmem::{VmemRow, vmem};

@@ -69,6 +69,9 @@ pub enum Rule {
     #[error("the kernel does not verify: {0}")]
     Unverified(&'static str),
     /// M009
+    #[error("the log of a chip takes scalars, not a {0}")]
+    PrintedTile(Type),
+    /// M010
     #[error("a vector of {length} {dtype} has one dimension and no whole number of registers of {whole}")]
     Vector {
         /// The element type.
@@ -78,9 +81,6 @@ pub enum Rule {
         /// What their number must be a multiple of.
         whole: usize,
     },
-    /// M010
-    #[error("the log of a chip takes scalars, not a {0}")]
-    PrintedTile(Type),
 }
 
 impl Illegal {
@@ -95,8 +95,8 @@ impl Illegal {
             Illegal { rule: Rule::Window(_), .. } => "M006",
             Illegal { rule: Rule::Binding(_), .. } => "M007",
             Illegal { rule: Rule::Unverified(_), .. } => "M008",
-            Illegal { rule: Rule::Vector { .. }, .. } => "M009",
-            Illegal { rule: Rule::PrintedTile(_), .. } => "M010",
+            Illegal { rule: Rule::PrintedTile(_), .. } => "M009",
+            Illegal { rule: Rule::Vector { .. }, .. } => "M010",
         }
     }
 }

@@ -33,13 +33,13 @@ pub(super) struct Lowering<'a> {
     values: HashMap<Value, Value>,
     /// New values that are a constant, or one everywhere.
     literals: HashMap<Value, Literal>,
-    /// The tile that a chain of reshapes started from.
-    reshaped: HashMap<Value, Value>,
     /// Trailing zero bits of new scalars, and of those of the source that have no operation.
     zeros: HashMap<Value, u32>,
     source_zeros: HashMap<Value, u32>,
     /// What makes the new values, of those operations that others must know.
     made: HashMap<Value, (OpKind, Vec<Value>)>,
+    /// The tile that a chain of reshapes started from.
+    reshaped: HashMap<Value, Value>,
     /// The place and the name of the operation that is being lowered.
     loc: Loc,
     at: String,
@@ -54,10 +54,10 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         builder: Builder::new(&source.name, source.loc.clone()),
         values: HashMap::new(),
         literals: HashMap::new(),
-        reshaped: HashMap::new(),
         zeros: HashMap::new(),
         source_zeros: HashMap::new(),
         made: HashMap::new(),
+        reshaped: HashMap::new(),
         loc: source.loc.clone(),
         at: source.name.clone(),
         depth: 0,
@@ -316,9 +316,6 @@ impl Lowering<'_> {
         if let (Some(literal), Some(&result)) = (known, results.first()) {
             self.literals.insert(result, literal);
         }
-        if let (true, Some(&result)) = (matches!(name, "reshape"), results.first()) {
-            self.reshaped.insert(result, operands[0]);
-        }
         if let Some(&result) = results.first().filter(|&&v| divisible::follows(self.ty(v)))
             && operands.iter().all(|&v| divisible::follows(self.ty(v)) || self.ty(v).dtype() == DType::Bool)
         {
@@ -326,6 +323,9 @@ impl Lowering<'_> {
         }
         if let (Some(kind), Some(&result)) = (made, results.first()) {
             self.made.insert(result, (kind, operands.to_vec()));
+        }
+        if let (true, Some(&result)) = (matches!(name, "reshape"), results.first()) {
+            self.reshaped.insert(result, operands[0]);
         }
         results
     }

@@ -215,6 +215,7 @@ impl<'a> Function<'a> {
             }
             OpKind::Select => self.select(op),
             OpKind::Cast(to) => self.cast(op.operands[0], *to),
+            OpKind::Bitcast(_) => self.bitcast(op.operands[0], result),
             OpKind::Broadcast(shape) => {
                 if let Some(&literal) = self.literals.get(&op.operands[0]) {
                     self.literals.insert(result, literal);
@@ -308,7 +309,12 @@ pub(super) fn stored(dtype: DType) -> &'static str {
 
 /// A literal's number: decimal where that is exact, else its bits in the width of the element.
 fn number(literal: Literal, element: &str) -> String {
-    let Some(value) = literal.as_f32() else { return literal.to_string() };
+    let Some(value) = literal.as_f32() else {
+        // Signless, as numbers with a sign.
+        let unused = 32 - literal.dtype().bits();
+        let signed = ((literal.bits() << unused).cast_signed()) >> unused;
+        return if literal.dtype() == DType::Bool { literal.to_string() } else { signed.to_string() };
+    };
     let text = format!("{value:?}");
     // MLIR reads decimals as f64 and wants a point in them.
     let text = match text.split_once('e') {
@@ -317,8 +323,9 @@ fn number(literal: Literal, element: &str) -> String {
     };
     match text.parse::<f64>() {
         Ok(read) if value.is_finite() && (read as f32).to_bits() == value.to_bits() => text,
-        _ if element == "bf16" => format!("0x{:04X}", value.to_bits() >> 16),
-        _ => format!("0x{:08X}", value.to_bits()),
+        // A scalar is the f32 of the same number.
+        _ if element == "f32" => format!("0x{:08X}", value.to_bits()),
+        _ => format!("0x{:0width$X}", literal.bits(), width = 2 * literal.dtype().bytes()),
     }
 }
 

@@ -23,16 +23,13 @@ use number::{bytes, count, counted, digits, large, share, time};
 use tpu_kernel::predict::Prediction;
 
 const PAGE: &str = include_str!("page.html");
+/// The sections that a kernel without a prediction does not have.
+const PREDICTED: &str = include_str!("predicted.html");
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// The page.
 pub fn html(inspection: &Inspection) -> String {
-    let predicted = inspection.prediction.as_ref();
-    let part = |part: fn(&Inspection, &Prediction) -> String| match predicted {
-        Ok(prediction) => part(inspection, prediction),
-        Err(_) => "<p class=none>There is no prediction.</p>".to_string(),
-    };
     fill(PAGE, |name| match name {
         "style" => STYLE.to_string(),
         "script" => SCRIPT.to_string(),
@@ -42,16 +39,23 @@ pub fn html(inspection: &Inspection) -> String {
         "chip" => chip(inspection),
         "launch" => launch(inspection),
         "figures" => figures(inspection),
-        "timeline" => part(timeline::timeline),
-        "work" => part(work::work),
-        "roofline" => part(roofline::roofline),
-        "lints" => part(tables::lints),
+        "predicted" => inspection.prediction.as_ref().map(|prediction| predicted(inspection, prediction)).unwrap_or_default(),
         "vmem" => vmem::vmem(inspection),
         "legality" => tables::legality(inspection),
         "grid" => tables::grid(inspection),
         "windows" => tables::windows(inspection),
         "stages" => stages::stages(inspection),
         "version" => env!("CARGO_PKG_VERSION").to_string(),
+        _ => String::new(),
+    })
+}
+
+fn predicted(inspection: &Inspection, prediction: &Prediction) -> String {
+    fill(PREDICTED, |name| match name {
+        "timeline" => timeline::timeline(inspection, prediction),
+        "work" => work::work(inspection, prediction),
+        "roofline" => roofline::roofline(inspection, prediction),
+        "lints" => tables::lints(inspection, prediction),
         _ => String::new(),
     })
 }
@@ -113,7 +117,7 @@ fn launch(inspection: &Inspection) -> String {
     };
     let steps = counted(inspection.steps(), "step");
     let extents: Vec<String> = inspection.grid.iter().take(12).map(|dim| count(dim.extent)).collect();
-    let grid = if extents.is_empty() { steps } else { format!("{} = {steps}", extents.join(" × ")) };
+    let grid = if extents.len() < 2 { steps } else { format!("{} = {steps}", extents.join(" × ")) };
     [
         group("configuration", &mut config.into_iter()),
         group("sizes", &mut sizes.into_iter()),
@@ -139,7 +143,8 @@ fn figures(inspection: &Inspection) -> String {
             let clock = inspection.chip.clock_mhz;
             let rate = prediction.flops as f64 / prediction.cycles.max(1) as f64 * f64::from(clock) * 1e6;
             format!(
-                "<div class=figures>{}{}{}{memory}</div><p class=sentence>{}</p>",
+                "<div class=figures>{}{}{}{memory}</div><p class=sentence>{}</p>\
+                 <p class=honest>All times are predicted by a model of the chip. They are not measured.</p>",
                 figure(
                     "predicted cycles",
                     &count(prediction.cycles),
@@ -156,7 +161,7 @@ fn figures(inspection: &Inspection) -> String {
         }
         Err(reason) => format!(
             "<div class=figures>{}{memory}</div><p class=\"sentence bad\">No prediction: {}</p>",
-            figure("predicted cycles", "none", "see below"),
+            figure("predicted cycles", "none", "the reason is below"),
             Clipped(reason, 600)
         ),
     }

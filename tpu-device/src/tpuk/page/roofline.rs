@@ -68,7 +68,11 @@ struct Scale {
 
 impl Scale {
     fn new(point: (f64, f64), ridge: f64, peak: f64, bandwidth: f64) -> Scale {
-        let x = ((point.0.min(ridge) / 3.0).log10().floor(), (point.0.max(ridge) * 3.0).log10().ceil());
+        let mut x = ((point.0.min(ridge) / 3.0).log10().floor(), (point.0.max(ridge) * 3.0).log10().ceil());
+        // The point's label stands on its right.
+        while x.1 - point.0.log10() < (x.1 - x.0) * 0.34 {
+            x.1 += 1.0;
+        }
         let least = point.1.min(peak).min(bandwidth * 10f64.powf(x.0));
         let y = ((least / 1.5).log10().floor(), (peak.max(point.1) * 1.6).log10().ceil());
         Scale { x, y }
@@ -146,21 +150,15 @@ fn svg(scale: &Scale, point: (f64, f64), ridge: f64, limit: f64, prediction: &Pr
     } else {
         String::new()
     };
-    let label = format!("{} FLOP/B, {} FLOP a cycle", digits(point.0), digits(point.1));
-    let room = label.chars().count() as f64 * LETTER;
-    let (anchor, lx) = match px_ {
-        x if x + room + 14.0 < x1 => ("start", x + 12.0),
-        x if x - room - 14.0 > x0 => ("end", x - 12.0),
-        _ => ("middle", (x0 + x1) / 2.0),
-    };
-    let ly = if py + 26.0 < bottom { py + 20.0 } else { py - 12.0 };
+    let label = [format!("{} FLOP/B", digits(point.0)), format!("{} FLOP a cycle", digits(point.1))];
+    let (lx, ly) = (px_ + 12.0, if py + 34.0 < bottom { py + 18.0 } else { py - 20.0 });
     format!(
         "<div class=scroll><svg class=\"pic roofline\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=img aria-label=\"Roofline\">\
          <path class=under d=\"M{x0} {sy}L{rx} {ry}H{x1}V{bottom}H{x0}Z\"/>{grid}\
          <path class=ridge d=\"M{rx} {ry}V{bottom}\"/><path class=roof d=\"M{x0} {sy}L{rx} {ry}H{x1}\"/>{along}\
          <text class=roofname text-anchor=end x=\"{x1}\" y=\"{pky}\">{peak}</text>\
-         <path class=gap d=\"M{pxx} {limit}V{pyy}\"/><g class=point><title>{label}</title><circle cx=\"{pxx}\" cy=\"{pyy}\" r=7 /></g>\
-         <text class=pointname text-anchor={anchor} x=\"{lx}\" y=\"{ly}\">{label}</text>\
+         <path class=gap d=\"M{pxx} {limit}V{pyy}\"/><g class=point><title>{first}, {second}</title><circle cx=\"{pxx}\" cy=\"{pyy}\" r=7 /></g>\
+         <text class=pointname x=\"{lx}\" y=\"{ly}\">{first}</text><text class=pointname x=\"{lx}\" y=\"{ly2}\">{second}</text>\
          <text class=tick x=\"{cx}\" y=\"{ay}\">operations a byte (FLOP/B)</text>\
          <text class=tick transform=\"translate(13 {cy}) rotate(-90)\">FLOP a cycle</text></svg></div>",
         sy = px(sy),
@@ -173,6 +171,9 @@ fn svg(scale: &Scale, point: (f64, f64), ridge: f64, limit: f64, prediction: &Pr
         limit = px(scale.y(limit)),
         lx = px(lx),
         ly = px(ly),
+        ly2 = px(ly + 15.0),
+        first = label[0],
+        second = label[1],
         cx = px((x0 + x1) / 2.0),
         ay = px(HEIGHT - 8.0),
         cy = px((TOP + bottom) / 2.0),

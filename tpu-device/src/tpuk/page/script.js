@@ -59,16 +59,12 @@
 
   // Labels of the memory map that its narrower blocks have no room for.
   const map = () => {
-    for (const holder of document.querySelectorAll(".blocktext")) {
+    for (const holder of document.querySelectorAll(".blocktext, .freetext")) {
       const room = holder.width.baseVal.value;
       for (const text of holder.querySelectorAll("text")) {
         text.classList.remove("h");
         text.classList.toggle("h", text.getComputedTextLength() + 8 > room);
       }
-    }
-    for (const text of document.querySelectorAll(".freetext")) {
-      text.classList.remove("h");
-      text.classList.toggle("h", text.getComputedTextLength() + 8 > text.parentNode.width.baseVal.value);
     }
   };
   addEventListener("resize", map);
@@ -106,20 +102,39 @@
     return ns < 1e3 ? digits(ns) + " ns" : ns < 1e6 ? digits(ns / 1e3) + " µs" : ns < 1e9 ? digits(ns / 1e6) + " ms" : digits(ns / 1e9) + " s";
   };
 
-  const place = (group, middle) => {
+  const place = (group, least) => {
     const a = at(Number(group.dataset.a)), b = at(Number(group.dataset.b));
     const seen = b >= left && a <= left + room();
     group.style.display = seen ? "" : "none";
-    if (!seen) return;
     // What lies far outside is cut: pictures have no room for such numbers.
     const x0 = Math.max(a, left - 8), x1 = Math.min(b, left + room() + 8);
-    const rect = group.querySelector("rect");
-    rect.setAttribute("x", x0.toFixed(1));
-    rect.setAttribute("width", Math.max(x1 - x0, middle ? 0.5 : 1).toFixed(1));
-    const v0 = Math.max(a, left), v1 = Math.min(b, left + room());
-    for (const text of group.querySelectorAll("text")) {
-      text.setAttribute("x", (middle ? (v0 + v1) / 2 : v0 + 5).toFixed(1));
-      text.classList.toggle("h", text.textContent.length * LETTER + (middle ? 8 : 10) > v1 - v0);
+    if (seen) {
+      const rect = group.querySelector("rect");
+      rect.setAttribute("x", x0.toFixed(1));
+      rect.setAttribute("width", Math.max(x1 - x0, least).toFixed(1));
+    }
+    return seen ? [Math.max(a, left), Math.min(b, left + room())] : null;
+  };
+  const placeBar = (bar) => {
+    const seen = place(bar, 1), text = bar.querySelector("text");
+    if (!seen || !text) return;
+    text.setAttribute("x", (seen[0] + 5).toFixed(1));
+    text.classList.toggle("h", text.textContent.length * LETTER + 10 > seen[1] - seen[0]);
+  };
+  // A band's label may be wider than the band, but lies on no other.
+  const placeBands = () => {
+    const free = [left, left];
+    for (const band of bands) {
+      const seen = place(band, 0.5);
+      if (!seen) continue;
+      for (const text of band.querySelectorAll("text")) {
+        const line = text.classList.contains("place") ? 1 : 0;
+        const middle = (seen[0] + seen[1]) / 2, half = text.textContent.length * LETTER / 2;
+        const fits = middle - half >= free[line] && middle + half <= left + room();
+        if (fits) free[line] = middle + half + LETTER;
+        text.setAttribute("x", middle.toFixed(1));
+        text.classList.toggle("h", !fits);
+      }
     }
   };
 
@@ -147,8 +162,8 @@
     timeline.setAttribute("viewBox", `0 0 ${width} ${height}`);
     plot.setAttribute("width", room());
     for (const track of tracks) track.setAttribute("width", room());
-    for (const band of bands) place(band, true);
-    for (const bar of bars) place(bar, false);
+    placeBands();
+    for (const bar of bars) placeBar(bar);
     marks();
   };
   const fit = () => {

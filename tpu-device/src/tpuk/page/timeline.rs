@@ -7,12 +7,13 @@ use super::super::inspection::Inspection;
 use super::escape::{Clipped, Text, clipped};
 use super::lanes::{Lane, Rows, indices, lanes};
 use super::number::{count, counted, px, time};
+use std::collections::BTreeMap;
 use tpu_kernel::predict::{Prediction, Span, Unit};
 
 /// The picture's width where nothing scales it, and what lies left and right of the plot.
 const WIDTH: f64 = 1200.0;
 const LEFT: f64 = 86.0;
-const RIGHT: f64 = 18.0;
+const RIGHT: f64 = 36.0;
 /// Above the lanes: the steps' numbers. Below: the axis.
 const TOP: f64 = 46.0;
 const BOTTOM: f64 = 46.0;
@@ -40,7 +41,7 @@ pub(super) fn timeline(inspection: &Inspection, prediction: &Prediction) -> Stri
 
 /// How many steps are drawn: as many as there are spans for, but not too many bars.
 fn shown_steps(prediction: &Prediction) -> u64 {
-    let mut of_step: std::collections::BTreeMap<u64, usize> = std::collections::BTreeMap::new();
+    let mut of_step: BTreeMap<u64, usize> = BTreeMap::new();
     for span in &prediction.steps {
         *of_step.entry(span.step).or_default() += 1;
     }
@@ -59,6 +60,15 @@ fn shown_steps(prediction: &Prediction) -> u64 {
 /// The lanes that a reader looks for are there even when nothing uses them; the others are not.
 fn is_drawn(rows: &Rows<'_>) -> bool {
     !rows.rows.is_empty() || matches!(rows.lane, Lane::In | Lane::Out | Lane::Mxu | Lane::Vpu | Lane::Scalar)
+}
+
+/// Part of the time, with its labels: one line each.
+struct Band {
+    from: u64,
+    to: u64,
+    step: Option<u64>,
+    labels: [String; 2],
+    about: String,
 }
 
 struct Picture<'a> {
@@ -89,13 +99,14 @@ impl Picture<'_> {
         }
         let (bottom, height) = (y, y - GAP + BOTTOM);
         let bands = self.bands(lanes, bottom);
+        let heads = self.heads();
         let (width, plot) = (px(WIDTH), px(WIDTH - LEFT - RIGHT));
         format!(
             "<div class=scroll><svg id=timeline class=pic width=\"{width}\" height=\"{h}\" viewBox=\"0 0 {width} {h}\" role=group \
              aria-label=\"Timeline of the pipeline\" data-end=\"{end}\" data-left=\"{left}\" data-right=\"{right}\" data-bottom=\"{b}\" \
              data-clock=\"{clock}\">\
              <defs><clipPath id=plot><rect id=plotbox x=\"{left}\" y=0 width=\"{plot}\" height=\"{h}\"/></clipPath></defs>\
-             <g clip-path=\"url(#plot)\">{bands}</g>{names}<g clip-path=\"url(#plot)\" id=bars>{bars}</g>\
+             <g clip-path=\"url(#plot)\">{bands}</g><g class=heads>{heads}</g>{names}<g clip-path=\"url(#plot)\" id=bars>{bars}</g>\
              <g id=axis class=axis>{axis}</g></svg></div>",
             h = px(height),
             b = px(bottom),
@@ -105,6 +116,14 @@ impl Picture<'_> {
             clock = self.inspection.chip.clock_mhz,
             axis = self.axis(bottom),
         )
+    }
+
+    /// What the numbers above the bands are: the step, and its place in the grid.
+    fn heads(&self) -> String {
+        let names: Vec<&str> = self.inspection.grid.iter().map(|dim| dim.name.as_str()).collect();
+        // Few letters have room; the bands' own words have the names too.
+        let (names, x) = (clipped(&names.join(" "), 11), px(LEFT - 12.0));
+        format!("<text class=name x=\"{x}\" y=20>step</text><text class=\"name place\" x=\"{x}\" y=35>{}</text>", Text(&names))
     }
 
     fn lane(&self, rows: &Rows<'_>, y: f64, height: f64, busy: u64) -> String {
@@ -202,51 +221,64 @@ impl Picture<'_> {
     /// A band for each step, from the first thing that it computes to the last, and one before and after them.
     fn bands(&self, lanes: &[Rows<'_>], bottom: f64) -> String {
         let work = || lanes.iter().filter(|rows| rows.lane.unit() != Unit::Dma).flat_map(|rows| rows.rows.iter().flatten());
-        let mut steps: std::collections::BTreeMap<u64, (u64, u64)> = std::collections::BTreeMap::new();
+        let mut steps: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         for span in work() {
             let band = steps.entry(span.step).or_insert((span.start, span.end));
             *band = (band.0.min(span.start), band.1.max(span.end));
         }
-        let mut bands = String::new();
         let first = steps.values().map(|band| band.0).min().unwrap_or(self.end);
         let last = steps.values().map(|band| band.1).max().unwrap_or(self.end);
+        let mut bands = vec![];
         if first > 0 {
-            bands += &self.band("edge", (0, first), None, "fill", "before the first step: its blocks arrive", bottom);
+            let about = "before the first step: its blocks arrive".to_string();
+            bands.push(Band { from: 0, to: first, step: None, labels: ["fill".to_string(), String::new()], about });
         }
         for (&step, &(from, to)) in &steps {
-            let class = if step % 2 == 0 { "even" } else { "odd" };
-            let title = format!(
+            let place: Vec<String> = indices(self.inspection, step).iter().map(|(_, at)| at.to_string()).collect();
+            let about = format!(
                 "{}\n{} · {}",
                 self.step(step),
                 counted(to - from, "cycle"),
                 time(to - from, self.inspection.chip.clock_mhz)
             );
-            bands += &self.band(class, (from, to), Some(step), &format!("step {step}"), &title, bottom);
+            bands.push(Band { from, to, step: Some(step), labels: [count(step), place.join(" ")], about });
         }
         if last < self.end && self.all {
-            bands += &self.band("edge", (last, self.end), None, "drain", "after the last step: its blocks leave", bottom);
+            let about = "after the last step: its blocks leave".to_string();
+            bands.push(Band { from: last, to: self.end, step: None, labels: ["drain".to_string(), String::new()], about });
         }
-        bands
+        // A label may be wider than its band, but lies on no other.
+        let mut free = [LEFT; 2];
+        bands.iter().map(|band| self.band(band, bottom, &mut free)).collect()
     }
 
-    fn band(&self, class: &str, (from, to): (u64, u64), step: Option<u64>, label: &str, title: &str, bottom: f64) -> String {
-        let (x, right) = (self.x(from), self.x(to));
+    fn band(&self, band: &Band, bottom: f64, free: &mut [f64; 2]) -> String {
+        let (x, right) = (self.x(band.from), self.x(band.to));
         let middle = (x + right) / 2.0;
-        let place = step.map(|step| self.place(step)).unwrap_or_default();
-        let line = |text: &str, class: &str, y: f64| {
-            let hidden = if text.chars().count() as f64 * LETTER + 8.0 <= right - x { "" } else { " h" };
-            format!("<text class=\"{class}{hidden}\" x=\"{}\" y=\"{}\">{}</text>", px(middle), px(y), Text(text))
-        };
-        let number = step.map_or(String::new(), |step| format!(" data-n={step}"));
+        let lines = [("number", 20.0), ("place", 35.0)];
+        let mut text = String::new();
+        for ((label, (class, y)), free) in band.labels.iter().zip(lines).zip(free) {
+            if label.is_empty() {
+                continue;
+            }
+            let half = label.chars().count() as f64 * LETTER / 2.0;
+            let fits = middle - half >= *free && middle + half <= WIDTH - RIGHT;
+            if fits {
+                *free = middle + half + LETTER;
+            }
+            let hidden = if fits { "" } else { " h" };
+            text += &format!("<text class=\"{class}{hidden}\" x=\"{}\" y=\"{y}\">{}</text>", px(middle), Text(label));
+        }
+        let class = band.step.map_or("edge", |step| if step % 2 == 0 { "even" } else { "odd" });
+        let number = band.step.map_or(String::new(), |step| format!(" data-n={step}"));
         format!(
-            "<g class=\"band {class}\" data-a={from} data-b={to}{number}><title>{title}</title>\
-             <rect x=\"{x}\" y=4 width=\"{w}\" height=\"{h}\"/>{label}{place}</g>",
-            title = Text(title),
-            x = px(x),
-            w = px((right - x).max(0.5)),
-            h = px(bottom - 4.0),
-            label = line(label, "number", 20.0),
-            place = if place.is_empty() { String::new() } else { line(&place, "place", 35.0) },
+            "<g class=\"band {class}\" data-a={} data-b={}{number}><title>{}</title><rect x=\"{}\" y=4 width=\"{}\" height=\"{}\"/>{text}</g>",
+            band.from,
+            band.to,
+            Text(&band.about),
+            px(x),
+            px((right - x).max(0.5)),
+            px(bottom - 4.0),
         )
     }
 
@@ -293,6 +325,7 @@ fn tick(end: u64, most: u64) -> u64 {
 
 fn caption(inspection: &Inspection, prediction: &Prediction, lanes: &[Rows<'_>], shown: u64) -> String {
     let steps = match prediction.grid_steps {
+        1 => "The only step of the grid.".to_string(),
         all if shown >= all => format!("All {} of the grid.", counted(all, "step")),
         all => format!(
             "The first {} of {} in the grid; the launch goes on until cycle {} ({}).",

@@ -60,13 +60,24 @@ fn picture(inspection: &Inspection, used: u64, capacity: u64) -> String {
     let mut parts = String::new();
     let end = fraction(used, scale);
     if capacity > used {
-        let free = format!("free {}", bytes(capacity - used));
+        let limit = fraction(inspection.chip.scoped_vmem_bytes, scale);
+        // The label stands where the limit's mark does not cross it.
+        let (from, to) = if limit <= end || limit >= 1.0 {
+            (end, 1.0)
+        } else if limit - end > 1.0 - limit {
+            (end, limit)
+        } else {
+            (limit, 1.0)
+        };
         parts += &format!(
-            "<svg x=\"{}\" y={TOP} width=\"{}\" height={high}><rect class=free width=\"100%\" height=\"100%\"/>\
-             <text class=freetext x=\"50%\" y=\"{}\">{free}</text></svg>",
+            "<rect class=free x=\"{}\" y={TOP} width=\"{}\" height={high} /><svg class=freetext x=\"{}\" y={TOP} width=\"{}\" height={high}>\
+             <text x=\"50%\" y=\"{}\">free {}</text></svg>",
             percent(end),
             percent(1.0 - end),
+            percent(from),
+            percent(to - from),
             px(high / 2.0 + 4.0),
+            bytes(capacity - used),
         );
     }
     for block in &blocks {
@@ -146,8 +157,8 @@ fn block_rect(block: &Block<'_>, scale: u64, y: f64, height: f64, labels: bool) 
     } else {
         String::new()
     };
-    // Labels lie on the part that is not hatched, where they have room in the picture at its full width.
-    let room = part * WIDTH * (1.0 - padding);
+    // Labels that have room in the picture at its full width.
+    let room = part * WIDTH;
     let mut text = String::new();
     let mut line = |line: &str, class: &str, dy: u32| {
         if labels && line.chars().count() as f64 * LETTER + 10.0 <= room {
@@ -158,11 +169,7 @@ fn block_rect(block: &Block<'_>, scale: u64, y: f64, height: f64, labels: bool) 
     line(&if row.buffers > 1 { format!("{} {}", row.role, block.buffer) } else { row.role.to_string() }, "blockpart", 38);
     line(&bytes(row.padded), "blockpart", 54);
     let seam = if labels { "<rect class=seam width=\"1.5\" height=\"100%\"/>" } else { "" };
-    let text = if text.is_empty() {
-        text
-    } else {
-        format!("<svg width=\"{}\" height=\"100%\" class=blocktext>{text}</svg>", percent(1.0 - padding))
-    };
+    let text = if text.is_empty() { text } else { format!("<svg width=\"100%\" height=\"100%\" class=blocktext>{text}</svg>") };
     format!(
         "<svg class=\"m {}\" data-o={} x=\"{}\" y={y} width=\"{}\" height={height}><title>{}</title>\
          <rect class=block width=\"100%\" height=\"100%\"/>{hatch}{seam}{text}</svg>",

@@ -58,9 +58,15 @@ pub(super) fn work(inspection: &Inspection, prediction: &Prediction) -> String {
         let text = share(cycles, prediction.cycles);
         let most = prediction.bottleneck == Bottleneck::Unit(unit);
         format!(
-            "<div class=\"unit{most}\" title=\"{cycles} cycles, {time}\"><span class=unitname>{name}</span>\
+            "<div class=\"unit{state}\" title=\"{cycles} cycles, {time}\"><span class=unitname>{name}</span>\
              <span class=meter><i class=\"{class}\" style=\"width:{width:.2}%\"></i></span><span class=n>{text}</span></div>",
-            most = if most { " most" } else { "" },
+            state = if most {
+                " most"
+            } else if cycles == 0 {
+                " idle"
+            } else {
+                ""
+            },
             cycles = count(cycles),
             time = time(cycles, inspection.chip.clock_mhz),
             name = unit.name(),
