@@ -4,7 +4,7 @@
 
 use tpu_kernel::ir::{
     BinaryOp, BlockDim, Builder, CompareOp, DType, DotDims, GridDim, Kernel, Literal, Loc, OpKind, ParamKind, Precision, ReduceOp,
-    Region, Semantics, Shape, SizeExpr, SizeId, Type, UnaryOp, Value, Window,
+    Region, Semantics, Shape, SizeExpr, SizeId, Space, Type, UnaryOp, Value, Window,
 };
 use tpu_kernel::launch::Binding;
 
@@ -67,6 +67,12 @@ impl Writer {
     pub fn scalar(&mut self, name: &str, dtype: DType) -> Value {
         let loc = self.loc();
         self.builder.param(name, Type::Scalar(dtype), ParamKind::Scalar, loc)
+    }
+
+    /// Memory beside the windows.
+    pub fn scratch(&mut self, name: &str, dtype: DType, shape: Shape) -> Value {
+        let loc = self.loc();
+        self.builder.param(name, Type::Ref(Space::Vmem, dtype, shape), ParamKind::Scratch, loc)
     }
 
     /// The type of a value.
@@ -137,6 +143,11 @@ impl Writer {
         let operands = [vec![memory, tile], vec![zero; rank]].concat();
         let loc = self.loc();
         self.builder.op(OpKind::Store, &operands, loc).expect("a well-typed store");
+    }
+
+    /// Stores from those starts on.
+    pub fn store_at(&mut self, memory: Value, tile: Value, starts: &[Value]) {
+        self.effect(OpKind::Store, &[&[memory, tile], starts].concat());
     }
 
     /// Opens a region.

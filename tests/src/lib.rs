@@ -2,6 +2,7 @@
 //! kernels, libtpu as a judge, and the measuring of functions.
 
 pub mod accuracy;
+pub mod agreement;
 pub mod browser;
 pub mod devices;
 pub mod executors;

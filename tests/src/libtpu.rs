@@ -26,11 +26,10 @@ pub fn pool(worker: &str, library: &Library) -> Pool {
     Pool::new(library, PoolOptions { program: Some(PathBuf::from(worker)), ..PoolOptions::default() })
 }
 
-/// A verdict for each program on one chip, or none without libtpu.
-pub fn judge(worker: &str, chip: &'static Chip, programs: Vec<String>) -> Option<Vec<Verdict>> {
-    let library = library()?;
+/// A verdict for each program on one chip.
+pub fn judge(worker: &str, library: &Library, chip: &'static Chip, programs: Vec<String>) -> Vec<Verdict> {
     let jobs: Vec<Job> = programs.into_iter().map(|program| Job { chip, program, estimate: false }).collect();
-    Some(pool(worker, &library).judge(&jobs, &mut |_, _| {}).expect("libtpu can be asked"))
+    pool(worker, library).judge(&jobs, &mut |_, _| {}).expect("libtpu can be asked")
 }
 
 /// Whether it compiles.

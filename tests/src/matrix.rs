@@ -45,18 +45,38 @@ pub fn names() -> (Vec<&'static str>, Vec<&'static str>) {
 
 /// Every combination of that operation.
 pub fn cases(name: &str) -> Vec<Case> {
-    let mut cases = vec![];
-    for shape in SHAPES {
-        for kind in kinds(name, Shape::new(shape)) {
-            for operands in operands(&kind, Shape::new(shape)) {
-                if let Ok(results) = infer(&kind, &operands) {
-                    cases.push(case(&kind, &operands, &results));
-                }
+    cases_on(name, &SHAPES)
+}
+
+/// Every combination of that operation on tiles of these shapes.
+pub fn cases_on(name: &str, shapes: &[&[usize]]) -> Vec<Case> {
+    let combinations = shapes.iter().flat_map(|shape| combinations(name, shape));
+    let cases: Vec<Case> = combinations.map(|one| case(&one.kind, &one.operands, &one.results)).collect();
+    assert!(!cases.is_empty(), "`{name}` takes no operands at all");
+    cases
+}
+
+/// An operation with the types of its operands and results.
+pub struct Combination {
+    /// The operation.
+    pub kind: OpKind,
+    /// The types of its operands.
+    pub operands: Vec<Type>,
+    /// The types of its results.
+    pub results: Vec<Type>,
+}
+
+/// Every combination of that operation on tiles of that shape.
+pub fn combinations(name: &str, shape: &[usize]) -> Vec<Combination> {
+    let mut all = vec![];
+    for kind in kinds(name, Shape::new(shape)) {
+        for operands in operands(&kind, Shape::new(shape)) {
+            if let Ok(results) = infer(&kind, &operands) {
+                all.push(Combination { kind: kind.clone(), operands, results });
             }
         }
     }
-    assert!(!cases.is_empty(), "`{name}` takes no operands at all");
-    cases
+    all
 }
 
 /// The kinds of that name on a tile of that shape; none where the operation is no computation on tiles.

@@ -33,6 +33,8 @@ pub struct Chip {
     pub clock_mhz: u32,
     /// Whether lanes can be gathered across sublanes, which turns a column into a row.
     pub sublane_gather: bool,
+    /// Whether vectors of one dimension of elements of 8 bits may be less than whole registers.
+    pub byte_vectors: bool,
     /// Whether a tile of bf16 has an approximate reciprocal.
     pub bf16_reciprocal: bool,
     /// Whether tiles of 8 and 4 bits are shifted.
@@ -50,7 +52,7 @@ pub const LANES: usize = 128;
 
 impl Chip {
     // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, bf16_reciprocal, byte_shifts,
-    // product_floats, int8_products: "libtpu", by bisection and trial. smem: "jax". clock: the peak in bf16 ("jax",
+    // byte_vectors, product_floats, int8_products: "libtpu", by bisection and trial. smem: "jax". clock: the peak in bf16 ("jax",
     // "cloud") over the 2·mxus·mxu_size² operations of a cycle, twice as many on v6e and tpu7x: libtpu's estimates of
     // large products are faster there than one such product a cycle.
 
@@ -66,6 +68,7 @@ impl Chip {
         hbm_bytes: 32 * GIB,
         clock_mhz: 1050,
         sublane_gather: false,
+        byte_vectors: false,
         bf16_reciprocal: false,
         byte_shifts: false,
         product_floats: &[DType::F32, DType::Bf16],
@@ -83,6 +86,7 @@ impl Chip {
         hbm_bytes: 16 * GIB,
         clock_mhz: 1500,
         sublane_gather: true,
+        byte_vectors: true,
         bf16_reciprocal: false,
         byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
@@ -101,6 +105,7 @@ impl Chip {
         hbm_bytes: 95 * GIB,
         clock_mhz: 1750,
         sublane_gather: true,
+        byte_vectors: true,
         bf16_reciprocal: false,
         byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
@@ -118,6 +123,7 @@ impl Chip {
         hbm_bytes: 32 * GIB,
         clock_mhz: 1750,
         sublane_gather: true,
+        byte_vectors: true,
         bf16_reciprocal: true,
         byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F8E4M3B11Fnuz],
@@ -135,6 +141,7 @@ impl Chip {
         hbm_bytes: 192 * GIB,
         clock_mhz: 2200,
         sublane_gather: true,
+        byte_vectors: true,
         bf16_reciprocal: true,
         byte_shifts: true,
         product_floats: &[DType::F32, DType::Bf16, DType::F8E4M3Fn, DType::F8E5M2, DType::F4E2M1Fn],

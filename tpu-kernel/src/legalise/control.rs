@@ -1,41 +1,163 @@
 //! Branches and loops.
+//!
+//! Rules: masks cannot be carried or yielded, so they cross the border of a region as i32 zeros and ones and are compared
+//! again inside. A tile of rank 1 crosses as one row: libtpu lays a vector out by what made it, and the sides of a branch must
+//! agree. A loop from a negative constant, on which libtpu fails, counts from zero.
 
 use super::lowering::Lowering;
+use super::structure::row;
 use super::{Illegal, represented};
-use crate::ir::{Op, Region, Type, Value};
+use crate::ir::{BinaryOp, DType, Literal, Op, OpKind, Region, Type, Value};
+
+/// The type under which a value of that type crosses the border of a region.
+fn crossing(ty: Type) -> Type {
+    match represented(ty) {
+        Type::Tile(DType::Bool, shape) => Type::Tile(DType::I32, row(shape)),
+        Type::Tile(dtype, shape) => Type::Tile(dtype, row(shape)),
+        other => other,
+    }
+}
 
 impl Lowering<'_> {
-    fn region(&mut self, region: &Region) -> Result<Region, Illegal> {
-        let types: Vec<Type> = region.args.iter().map(|&v| represented(self.source.ty(v))).collect();
-        let args = self.builder.begin_region(&types);
-        for (&old, new) in region.args.iter().zip(args) {
-            self.bind(old, new);
-        }
-        self.ops(region)?;
-        let yields: Vec<Value> = region.yields.iter().map(|&v| self.value(v)).collect();
-        Ok(self.builder.end_region(&yields))
+    fn crossings(&self, values: &[Value]) -> Vec<Type> {
+        values.iter().map(|&v| crossing(self.source.ty(v))).collect()
     }
 
-    fn control(&mut self, op: &Op) -> Result<(), Illegal> {
-        let operands: Vec<Value> = op.operands.iter().map(|&v| self.value(v)).collect();
-        let regions = op.regions.iter().map(|r| self.region(r)).collect::<Result<Vec<_>, _>>()?;
-        let types: Vec<Type> = op.results.iter().map(|&v| represented(self.source.ty(v))).collect();
-        let results = self.builder.control(op.kind.clone(), &operands, regions, &types, op.loc.clone());
-        for (&old, new) in op.results.iter().zip(results) {
-            self.bind(old, new);
+    /// What represents a value of the source, as it crosses a border.
+    fn outward(&mut self, value: Value) -> Result<Value, Illegal> {
+        let crossing = crossing(self.source.ty(value));
+        let new = self.value(value);
+        let new = self.cast(new, crossing.dtype())?;
+        if self.ty(new) == crossing { Ok(new) } else { self.apply(OpKind::Reshape(crossing.shape()), &[new]) }
+    }
+
+    fn outwards(&mut self, values: &[Value]) -> Result<Vec<Value>, Illegal> {
+        values.iter().map(|&v| self.outward(v)).collect()
+    }
+
+    /// Binds a value of the source to what has crossed a border.
+    fn inward(&mut self, value: Value, crossed: Value) -> Result<(), Illegal> {
+        let ty = represented(self.source.ty(value));
+        let mut new = crossed;
+        if self.ty(new).shape() != ty.shape() {
+            new = self.apply(OpKind::Reshape(ty.shape()), &[new])?;
+        }
+        let new = self.cast(new, ty.dtype())?;
+        self.bind(value, new);
+        Ok(())
+    }
+
+    fn inwards(&mut self, values: &[Value], crossed: &[Value]) -> Result<(), Illegal> {
+        values.iter().zip(crossed).try_for_each(|(&value, &crossed)| self.inward(value, crossed))
+    }
+
+    /// The operations of a region whose arguments are bound, and what it yields.
+    fn body(&mut self, region: &Region, op: &Op) -> Result<Vec<Value>, Illegal> {
+        self.ops(region)?;
+        self.enter(op);
+        self.outwards(&region.yields)
+    }
+
+    fn control(&mut self, op: &Op, operands: &[Value], regions: Vec<Region>) -> Result<(), Illegal> {
+        let types = self.crossings(&op.results);
+        let results = self.builder.control(op.kind.clone(), operands, regions, &types, op.loc.clone());
+        self.inwards(&op.results, &results)
+    }
+
+    /// What both sides have from outside is selected: libtpu would make that of it too late.
+    pub(super) fn branch(&mut self, op: &Op) -> Result<(), Illegal> {
+        let condition = self.value(op.operands[0]);
+        let (mut regions, mut raw) = (vec![], vec![]);
+        for region in &op.regions {
+            self.builder.begin_region(&[]);
+            let yields = self.body(region, op)?;
+            regions.push(self.builder.end_region(&yields));
+            raw.push(region.yields.iter().map(|&v| self.value(v)).collect::<Vec<_>>());
+        }
+        self.enter(op);
+        let inside = |at: usize| regions.iter().zip(&raw).any(|(region, raw)| defines(region, raw[at]));
+        let (computed, chosen): (Vec<usize>, Vec<usize>) = (0..op.results.len()).partition(|&at| inside(at));
+        for region in &mut regions {
+            region.yields = computed.iter().map(|&at| region.yields[at]).collect();
+        }
+        let results: Vec<Value> = computed.iter().map(|&at| op.results[at]).collect();
+        let types = self.crossings(&results);
+        let crossed = self.builder.control(OpKind::If, &[condition], regions, &types, op.loc.clone());
+        self.inwards(&results, &crossed)?;
+        for at in chosen {
+            let mask = match self.ty(raw[0][at]) {
+                Type::Tile(_, shape) => self.apply(OpKind::Broadcast(shape), &[condition])?,
+                _ => condition,
+            };
+            let value = self.apply(OpKind::Select, &[mask, raw[0][at], raw[1][at]])?;
+            self.bind(op.results[at], value);
         }
         Ok(())
     }
 
-    pub(super) fn branch(&mut self, op: &Op) -> Result<(), Illegal> {
-        self.control(op)
+    pub(super) fn count(&mut self, op: &Op) -> Result<(), Illegal> {
+        let bounds = [0, 1, 2].map(|at| self.value(op.operands[at]));
+        let (body, inits) = (&op.regions[0], self.outwards(&op.operands[3..])?);
+        let types = self.crossings(&op.results);
+        let results = self.counted(bounds, &inits, &types, |lowering, index, carried| {
+            lowering.bind(body.args[0], index);
+            lowering.inwards(&body.args[1..], carried)?;
+            let yields = lowering.body(body, op)?;
+            lowering.enter(op);
+            Ok(yields)
+        })?;
+        self.inwards(&op.results, &results)
     }
 
-    pub(super) fn count(&mut self, op: &Op) -> Result<(), Illegal> {
-        self.control(op)
+    /// A loop over new values that may cross as they are; `body` gives the next ones from the index and the carried ones.
+    pub(super) fn counted(
+        &mut self,
+        [low, high, step]: [Value; 3],
+        inits: &[Value],
+        types: &[Type],
+        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Illegal>,
+    ) -> Result<Vec<Value>, Illegal> {
+        let known = |v: Value| self.literal_of(v).and_then(Literal::as_i32);
+        let below = known(low).filter(|&n| n < 0);
+        // Where the distance is too far for i32 the loop stays as it is.
+        let from = match (below, known(high)) {
+            (Some(from), Some(to)) => to.checked_sub(from).map(|_| from),
+            (from, _) => from,
+        };
+        let (mut start, mut end) = (low, high);
+        if from.is_some() {
+            start = self.constant(Literal::from(0), None);
+            end = match (from, self.literal_of(high).and_then(Literal::as_i32)) {
+                (Some(from), Some(to)) => self.constant(Literal::from(to.wrapping_sub(from)), None),
+                _ => self.apply(OpKind::Binary(BinaryOp::Sub), &[high, low])?,
+            };
+        }
+        let args = [&[Type::Scalar(DType::I32)], types].concat();
+        let args = self.builder.begin_region(&args);
+        let index = if from.is_some() { self.apply(OpKind::Binary(BinaryOp::Add), &[args[0], low])? } else { args[0] };
+        let yields = body(self, index, &args[1..])?;
+        let region = self.builder.end_region(&yields);
+        let operands = [&[start, end, step], inits].concat();
+        let loc = self.loc();
+        Ok(self.builder.control(OpKind::For, &operands, vec![region], types, loc))
     }
 
     pub(super) fn repeat(&mut self, op: &Op) -> Result<(), Illegal> {
-        self.control(op)
+        let inits = self.outwards(&op.operands)?;
+        let types = self.crossings(&op.operands);
+        let mut regions = vec![];
+        for region in &op.regions {
+            let args = self.builder.begin_region(&types);
+            self.inwards(&region.args, &args)?;
+            let yields = self.body(region, op)?;
+            regions.push(self.builder.end_region(&yields));
+        }
+        self.enter(op);
+        self.control(op, &inits, regions)
     }
+}
+
+/// Whether a region itself makes the value.
+fn defines(region: &Region, value: Value) -> bool {
+    region.ops.iter().any(|op| op.results.contains(&value))
 }

@@ -1,6 +1,6 @@
 //! Why a kernel has no form on a chip: one rule a cause, each with a stable code.
 
-use crate::ir::{DType, Loc, Shape};
+use crate::ir::{DType, Loc, Shape, Type};
 
 /// A part of a kernel that a chip cannot have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,16 +26,14 @@ pub enum Rule {
     #[error("no sequence of its operations computes this on {0}")]
     NoLowering(DType),
     /// M003
-    #[error("a tile of [{from}] cannot be reshaped to [{to}]: in rows these are {rows} and {new_rows} pieces, at most {limit}")]
+    #[error("a tile of [{from}] cannot be reshaped to [{to}]: it would be cut into {pieces} pieces, at most {limit}")]
     Reshape {
         /// The shape of the tile.
         from: Shape,
         /// The shape that is wanted.
         to: Shape,
-        /// Rows of the first.
-        rows: usize,
-        /// Rows of the second.
-        new_rows: usize,
+        /// How many pieces that takes.
+        pieces: usize,
         /// How many pieces a reshape may take.
         limit: usize,
     },
@@ -70,6 +68,19 @@ pub enum Rule {
     /// M008
     #[error("the kernel does not verify: {0}")]
     Unverified(&'static str),
+    /// M009
+    #[error("the log of a chip takes scalars, not a {0}")]
+    PrintedTile(Type),
+    /// M010
+    #[error("a vector of {length} {dtype} has one dimension and no whole number of registers of {whole}")]
+    Vector {
+        /// The element type.
+        dtype: DType,
+        /// Elements of the vector.
+        length: usize,
+        /// What their number must be a multiple of.
+        whole: usize,
+    },
 }
 
 impl Illegal {
@@ -84,6 +95,8 @@ impl Illegal {
             Illegal { rule: Rule::Window(_), .. } => "M006",
             Illegal { rule: Rule::Binding(_), .. } => "M007",
             Illegal { rule: Rule::Unverified(_), .. } => "M008",
+            Illegal { rule: Rule::PrintedTile(_), .. } => "M009",
+            Illegal { rule: Rule::Vector { .. }, .. } => "M010",
         }
     }
 }

@@ -4,6 +4,7 @@
 //! represent them, and gives the values that represent its results. A lowering is made of [`Lowering::apply`], which
 //! legalises what it is given in turn: nothing but [`Lowering::emit`] adds an operation, and only a native one.
 
+use super::divisible::{self, Fact};
 use super::table::{native, partial};
 use super::{Illegal, Rule, elementwise, memory, product, represented, structure};
 use crate::chips::Chip;
@@ -32,8 +33,13 @@ pub(super) struct Lowering<'a> {
     values: HashMap<Value, Value>,
     /// New values that are a constant, or one everywhere.
     literals: HashMap<Value, Literal>,
+    /// Trailing zero bits of new scalars, and of those of the source that have no operation.
+    zeros: HashMap<Value, u32>,
+    source_zeros: HashMap<Value, u32>,
     /// What makes the new values, of those operations that others must know.
     made: HashMap<Value, (OpKind, Vec<Value>)>,
+    /// The tile that a chain of reshapes started from.
+    reshaped: HashMap<Value, Value>,
     /// The place and the name of the operation that is being lowered.
     loc: Loc,
     at: String,
@@ -48,7 +54,10 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         builder: Builder::new(&source.name, source.loc.clone()),
         values: HashMap::new(),
         literals: HashMap::new(),
+        zeros: HashMap::new(),
+        source_zeros: HashMap::new(),
         made: HashMap::new(),
+        reshaped: HashMap::new(),
         loc: source.loc.clone(),
         at: source.name.clone(),
         depth: 0,
@@ -69,6 +78,7 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         Err(fault) => unreachable!("regions are closed where they are opened: {fault}"),
     };
     tidy(&mut kernel);
+    memory::windows::check(&kernel, chip)?;
     Ok(kernel)
 }
 
@@ -133,7 +143,13 @@ impl Lowering<'_> {
         self.enter(op);
         match op.kind {
             OpKind::If => return self.branch(op),
-            OpKind::For => return self.count(op),
+            OpKind::For => {
+                if let ([low, _, step, ..], Some(&index)) = (op.operands.as_slice(), op.regions[0].args.first()) {
+                    let [low, step] = [low, step].map(|&v| self.fact(self.value(v)).zeros);
+                    self.source_zeros.insert(index, low.min(step));
+                }
+                return self.count(op);
+            }
             OpKind::While => return self.repeat(op),
             _ => {}
         }
@@ -143,6 +159,11 @@ impl Lowering<'_> {
             self.bind(old, new);
         }
         Ok(())
+    }
+
+    /// The place of the operation that is being lowered.
+    pub(super) fn loc(&self) -> Loc {
+        self.loc.clone()
     }
 
     /// Makes an operation of the source the one that is being lowered.
@@ -163,6 +184,9 @@ impl Lowering<'_> {
     /// Says what represents a value of the source.
     pub(super) fn bind(&mut self, old: Value, new: Value) {
         self.values.insert(old, new);
+        if let Some(&zeros) = self.source_zeros.get(&old) {
+            self.zeros.insert(new, zeros);
+        }
     }
 
     /// The type of a new value.
@@ -175,6 +199,20 @@ impl Lowering<'_> {
         self.literals.get(&value).copied()
     }
 
+    /// What is known of a new scalar.
+    pub(super) fn fact(&self, value: Value) -> Fact {
+        match self.literal_of(value) {
+            Some(literal) => Fact::of(literal),
+            None => Fact::multiple(self.zeros.get(&value).copied().unwrap_or(0)),
+        }
+    }
+
+    /// The operand of the new kernel that is this value.
+    pub(super) fn param_of(&self, value: Value) -> Option<&Param> {
+        let kernel = self.builder.kernel();
+        kernel.body.args.iter().position(|&arg| arg == value).and_then(|at| kernel.params.get(at))
+    }
+
     /// What made a new value, where that is elementwise.
     pub(super) fn made(&self, value: Value) -> Option<(&OpKind, &[Value])> {
         self.made.get(&value).map(|(kind, operands)| (kind, operands.as_slice()))
@@ -182,6 +220,13 @@ impl Lowering<'_> {
 
     /// An operation of the user's types: what represents its results.
     pub(super) fn lower(&mut self, kind: &OpKind, operands: &[Typed]) -> Result<Vec<Value>, Illegal> {
+        // libtpu merges casts of casts, also into one that it then refuses: a reshape starts from the first tile.
+        if let (OpKind::Reshape(to), [x]) = (kind, operands)
+            && let Some(&value) = self.reshaped.get(&x.value)
+        {
+            let ty = Type::Tile(x.ty.dtype(), self.ty(value).shape());
+            return if ty.shape() == *to { Ok(vec![value]) } else { self.lower(kind, &[Typed { value, ty }]) };
+        }
         let plain = operands.iter().all(|o| o.ty == self.ty(o.value));
         let types: Vec<Type> = operands.iter().map(|o| o.ty).collect();
         let results = match infer(kind, &types) {
@@ -192,9 +237,17 @@ impl Lowering<'_> {
             if let Some(rule) = super::table::missing(self.chip, ty.dtype()) {
                 return Err(self.refuse(rule));
             }
+            if !super::table::vector(self.chip, represented(*ty)) {
+                return Err(self.refuse(Rule::NoLowering(ty.dtype())));
+            }
         }
-        if plain && results.iter().all(|&ty| ty == represented(ty)) && native(self.chip, kind, &types) && !partial(kind, &types) {
-            let values: Vec<Value> = operands.iter().map(|o| o.value).collect();
+        if let Some(rule) = super::table::memory::vector(self.chip, kind, &types, &results) {
+            return Err(self.refuse(rule));
+        }
+        let values: Vec<Value> = operands.iter().map(|o| o.value).collect();
+        let native =
+            plain && results.iter().all(|&ty| ty == represented(ty)) && native(self.chip, kind, &types) && !partial(kind, &types);
+        if native && memory::provable(self, kind, &values) {
             return Ok(self.emit(kind.clone(), &values));
         }
         if self.depth == DEPTH {
@@ -257,6 +310,8 @@ impl Lowering<'_> {
         let made =
             matches!(kind, OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Cast(_)).then(|| kind.clone());
         let name = kind.mnemonic();
+        let facts: Vec<Fact> = operands.iter().map(|&v| self.fact(v)).collect();
+        let zeros = divisible::of_op(&kind, &facts);
         let results = match self.builder.results(kind, operands, self.loc.clone()) {
             Ok(results) => results,
             Err(fault) => unreachable!("`{name}` in a lowering breaks a rule: {fault}"),
@@ -264,8 +319,16 @@ impl Lowering<'_> {
         if let (Some(literal), Some(&result)) = (known, results.first()) {
             self.literals.insert(result, literal);
         }
+        if let Some(&result) = results.first().filter(|&&v| divisible::follows(self.ty(v)))
+            && operands.iter().all(|&v| divisible::follows(self.ty(v)) || self.ty(v).dtype() == DType::Bool)
+        {
+            self.zeros.insert(result, zeros);
+        }
         if let (Some(kind), Some(&result)) = (made, results.first()) {
             self.made.insert(result, (kind, operands.to_vec()));
+        }
+        if let (true, Some(&result)) = (matches!(name, "reshape"), results.first()) {
+            self.reshaped.insert(result, operands[0]);
         }
         results
     }

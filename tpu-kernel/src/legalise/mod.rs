@@ -9,10 +9,11 @@
 //! integer scalar a word, an f16 tile an f32 tile. Arrays of bool are stored as i8 zeros and ones, of f16 as u16 bits.
 
 mod control;
+pub(crate) mod divisible;
 mod elementwise;
 mod illegal;
 mod lowering;
-mod memory;
+pub(crate) mod memory;
 mod product;
 mod structure;
 mod table;

@@ -5,20 +5,22 @@
 
 mod casts;
 mod elementwise;
+pub(super) mod memory;
+pub(super) mod products;
+mod structure;
 
-use super::{Rule, stored};
+pub(super) use structure::{gathers, last, vector};
+
+use super::Rule;
 use crate::chips::Chip;
-use crate::ir::{BinaryOp, DType, OpKind, ReduceOp, Type};
+use crate::ir::{BinaryOp, DType, OpKind, Type};
 
 /// Whether the chip has the operation on operands of these types.
 pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
-    let spoken = |dtype: DType| matches!(dtype, DType::F32 | DType::Bf16 | DType::I32 | DType::Bool);
-    let types = operands.iter().all(|ty| spoken(ty.dtype()));
     match kind {
         // Printed where it is used, and a constant of any type can be a tile.
-        OpKind::Const(_) | OpKind::Iota { .. } => true,
+        OpKind::Const(_) => true,
         OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => true,
-        OpKind::Broadcast(_) | OpKind::Reshape(_) | OpKind::Transpose(_) => types,
         OpKind::Unary(op) => elementwise::unary(chip, *op, operands[0]),
         OpKind::Binary(op) => elementwise::binary(chip, *op, operands[0]),
         OpKind::Compare(op) => elementwise::compare(*op, operands[0]),
@@ -27,15 +29,24 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         OpKind::Bitcast(to) => casts::bitcast(chip, operands[0], *to),
         OpKind::StochasticRound(_) => false,
         // In memory each type that is stored as itself.
-        OpKind::Load(_) | OpKind::Store => operands[0].dtype() == stored(operands[0].dtype()),
-        OpKind::Reduce { op, .. } => types && matches!(op, ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min),
-        OpKind::Dot { dims, .. } => {
-            let [a, b] = [operands[0], operands[1]];
-            types && a.dtype() == b.dtype() && dims.transposed(a.shape(), b.shape()).is_some()
-        }
-        OpKind::Slice { .. } | OpKind::Concat { .. } => false,
-        OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } | OpKind::Extract(_) => false,
-        OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => false,
+        OpKind::Load(_) | OpKind::Store => memory::native(operands[0]),
+        OpKind::Dot { dims, precision } => products::native(chip, dims, *precision, operands[0], operands[1]),
+        OpKind::Iota { .. }
+        | OpKind::Broadcast(_)
+        | OpKind::Reshape(_)
+        | OpKind::Transpose(_)
+        | OpKind::Slice { .. }
+        | OpKind::Concat { .. }
+        | OpKind::Rotate { .. }
+        | OpKind::Gather { .. }
+        | OpKind::Scan { .. }
+        | OpKind::Sort { .. }
+        | OpKind::Extract(_)
+        | OpKind::Reduce { .. }
+        | OpKind::PrngSeed
+        | OpKind::PrngBits(_)
+        | OpKind::Print(_)
+        | OpKind::Check(_) => structure::native(chip, kind, operands),
         OpKind::If | OpKind::For | OpKind::While => true,
     }
 }
@@ -53,6 +64,8 @@ pub(super) fn partial(kind: &OpKind, operands: &[Type]) -> bool {
         OpKind::Cast(to) => dtype.bits() == 32 && to.is_integer() && to.bits() < 32,
         // What it chooses between can make it an operation that the chip lacks.
         OpKind::Select => true,
+        // Amounts and indices that are negative, or beyond the extent.
+        OpKind::Rotate { .. } | OpKind::Gather { .. } => true,
         _ => false,
     }
 }

@@ -116,13 +116,13 @@ pub fn pack<L: Lanes>(l: &mut L, format: Format, x: L::F) -> L::I {
         let magnitude = l.iand(bits, mask);
         let normal = l.isub(magnitude, less);
         let smallest = power_of_two(1 - format.bias);
-        let (magnitude, one) = (l.from_bits(magnitude), l.f32(smallest));
-        let sum = l.add(magnitude, one);
+        let (number, one) = (l.from_bits(magnitude), l.f32(smallest));
+        let sum = l.add(number, one);
         let (sum, one) = (l.to_bits(sum), l.i32(smallest.to_bits().cast_signed()));
         let denormal = l.isub(sum, one);
         let small = l.imax(normal, denormal);
         if format.overflow == Overflow::Infinity {
-            let (last, magnitude) = (l.i32(EXPONENT - 1), l.to_bits(magnitude));
+            let last = l.i32(EXPONENT - 1);
             let special = l.ult(last, magnitude);
             l.iselect(special, magnitude, small)
         } else {

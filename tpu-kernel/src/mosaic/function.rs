@@ -3,10 +3,10 @@
 //! Rules: every constant is defined once at the top, so that it is visible in every region; other
 //! values are numbered in order. Each line carries the user's place, which libtpu repeats in its errors.
 
-use super::divisible;
 use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Literal, Loc, Op, OpKind, Region, Type, Value};
 use crate::launch::Binding;
+use crate::legalise::divisible::{self, Fact};
 use crate::legalise::{Illegal, Rule};
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -25,8 +25,6 @@ pub(super) struct Function<'a> {
     zeros: HashMap<Value, u32>,
     /// How a sum hangs on a matrix product: see `elementwise`.
     pub(super) products: HashMap<Value, u8>,
-    /// The tile that a chain of reshapes started from.
-    pub(super) reshaped: HashMap<Value, Value>,
     constants: HashMap<String, String>,
     prologue: String,
     lines: String,
@@ -46,7 +44,6 @@ impl<'a> Function<'a> {
             literals: HashMap::new(),
             zeros: HashMap::new(),
             products: HashMap::new(),
-            reshaped: HashMap::new(),
             constants: HashMap::new(),
             prologue: String::new(),
             lines: String::new(),
@@ -88,8 +85,13 @@ impl<'a> Function<'a> {
         self.kernel.ty(value)
     }
 
+    fn fact(&self, value: Value) -> Fact {
+        let known = || Fact::multiple(self.zeros.get(&value).copied().unwrap_or(0));
+        self.literals.get(&value).map_or_else(known, |&literal| Fact::of(literal))
+    }
+
     pub(super) fn zeros(&self, value: Value) -> u32 {
-        self.literals.get(&value).map_or_else(|| self.zeros.get(&value).copied().unwrap_or(0), |&l| divisible::of_constant(l))
+        self.fact(value).zeros
     }
 
     pub(super) fn set_zeros(&mut self, value: Value, zeros: u32) {
@@ -169,8 +171,7 @@ impl<'a> Function<'a> {
 
     /// Sets the place of the lines that follow.
     pub(super) fn at(&mut self, loc: &Loc) {
-        let file: String = loc.file.chars().map(|c| if c == '"' || c == '\\' || c.is_control() { '_' } else { c }).collect();
-        self.loc = if loc.is_known() { format!(" loc(\"{file}\":{}:{})", loc.line, loc.column) } else { String::new() };
+        self.loc = location(loc);
     }
 
     fn op(&mut self, op: &Op) -> Result<(), Illegal> {
@@ -178,7 +179,22 @@ impl<'a> Function<'a> {
             OpKind::If => return self.branch(op),
             OpKind::For => return self.count(op),
             OpKind::While => return self.repeat(op),
-            OpKind::Store => return self.store(op),
+            OpKind::Store => {
+                self.store(op);
+                return Ok(());
+            }
+            OpKind::PrngSeed => {
+                self.seed(&op.operands);
+                return Ok(());
+            }
+            OpKind::Print(text) => {
+                self.print(text, &op.operands);
+                return Ok(());
+            }
+            OpKind::Check(message) => {
+                self.check(op.operands[0], message);
+                return Ok(());
+            }
             _ => {}
         }
         let &[result] = op.results.as_slice() else {
@@ -199,6 +215,7 @@ impl<'a> Function<'a> {
             }
             OpKind::Select => self.select(op),
             OpKind::Cast(to) => self.cast(op.operands[0], *to),
+            OpKind::Bitcast(_) => self.bitcast(op.operands[0], result),
             OpKind::Broadcast(shape) => {
                 if let Some(&literal) = self.literals.get(&op.operands[0]) {
                     self.literals.insert(result, literal);
@@ -206,14 +223,20 @@ impl<'a> Function<'a> {
                 }
                 self.broadcast(op.operands[0], *shape)
             }
-            OpKind::Reshape(shape) => self.reshape(op, *shape)?,
+            OpKind::Reshape(shape) => self.reshape(op.operands[0], *shape),
+            OpKind::Slice { starts, shape, .. } => self.slice(op.operands[0], starts, *shape),
+            OpKind::Concat { axis } => self.concat(&op.operands, *axis, result),
+            OpKind::Extract(index) => self.extract(op.operands[0], index),
+            OpKind::Rotate { axis, stride } => self.rotate(op.operands[0], op.operands[1], *axis, *stride),
+            OpKind::Gather { axis } => self.gather(op.operands[0], op.operands[1], *axis),
+            OpKind::PrngBits(_) => self.random_bits(self.ty(result)),
             OpKind::Transpose(perm) => self.transpose(op.operands[0], perm),
             OpKind::Reduce { op: reduce, axis } => self.reduce(*reduce, op.operands[0], *axis),
             OpKind::Dot { dims, precision } => {
                 self.products.insert(result, 2);
-                self.dot(op, dims.contract.0 == 0, dims.contract.1 == 1, *precision)?
+                self.dot(op, dims, *precision)?
             }
-            OpKind::Load(shape) => self.load(op, *shape)?,
+            OpKind::Load(shape) => self.load(op, *shape),
             OpKind::ProgramId(axis) => {
                 self.grid.get(*axis).cloned().ok_or_else(|| self.refuse(op, Rule::Binding("the grid has no such dimension")))?
             }
@@ -231,13 +254,19 @@ impl<'a> Function<'a> {
             OpKind::If | OpKind::For | OpKind::While | OpKind::Store => return Ok(()),
             other => unreachable!("`{}` is not native", other.mnemonic()),
         };
-        if self.ty(result) == Type::Scalar(DType::I32) {
-            let operands: Vec<u32> = op.operands.iter().map(|&v| self.zeros(v)).collect();
+        if divisible::follows(self.ty(result)) {
+            let operands: Vec<Fact> = op.operands.iter().map(|&v| self.fact(v)).collect();
             self.set_zeros(result, divisible::of_op(&op.kind, &operands));
         }
         self.define(result, name);
         Ok(())
     }
+}
+
+/// The place as MLIR has it, with a space before it; nothing where it is not known.
+pub(super) fn location(loc: &Loc) -> String {
+    let file: String = loc.file.chars().map(|c| if c == '"' || c == '\\' || c.is_control() { '_' } else { c }).collect();
+    if loc.is_known() { format!(" loc(\"{file}\":{}:{})", loc.line, loc.column) } else { String::new() }
 }
 
 /// The element type in registers.
@@ -280,7 +309,12 @@ pub(super) fn stored(dtype: DType) -> &'static str {
 
 /// A literal's number: decimal where that is exact, else its bits in the width of the element.
 fn number(literal: Literal, element: &str) -> String {
-    let Some(value) = literal.as_f32() else { return literal.to_string() };
+    let Some(value) = literal.as_f32() else {
+        // Signless, as numbers with a sign.
+        let unused = 32 - literal.dtype().bits();
+        let signed = ((literal.bits() << unused).cast_signed()) >> unused;
+        return if literal.dtype() == DType::Bool { literal.to_string() } else { signed.to_string() };
+    };
     let text = format!("{value:?}");
     // MLIR reads decimals as f64 and wants a point in them.
     let text = match text.split_once('e') {
@@ -289,8 +323,9 @@ fn number(literal: Literal, element: &str) -> String {
     };
     match text.parse::<f64>() {
         Ok(read) if value.is_finite() && (read as f32).to_bits() == value.to_bits() => text,
-        _ if element == "bf16" => format!("0x{:04X}", value.to_bits() >> 16),
-        _ => format!("0x{:08X}", value.to_bits()),
+        // A scalar is the f32 of the same number.
+        _ if element == "f32" => format!("0x{:08X}", value.to_bits()),
+        _ => format!("0x{:0width$X}", literal.bits(), width = 2 * literal.dtype().bytes()),
     }
 }
 

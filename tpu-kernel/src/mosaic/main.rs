@@ -5,11 +5,13 @@
 //! dimension of a window counts in elements, all do.
 
 use super::control;
-use super::function::{Function, element};
-use super::memory::{held, memref};
-use crate::chips::{Chip, LANES, SUBLANES};
-use crate::ir::{BlockDim, DType, Kernel, Param, ParamKind, Type, Value, Window};
+use super::function::{Function, element, location};
+use super::memory::memref;
+use crate::chips::Chip;
+use crate::ir::{BlockDim, DType, Kernel, Param, ParamKind, Semantics, Type, Value, Window};
 use crate::launch::Binding;
+use crate::legalise::memory::place::held;
+use crate::legalise::memory::windows::{by_elements, starts};
 use crate::legalise::{Illegal, Rule, legalise};
 use std::collections::HashSet;
 
@@ -33,14 +35,14 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
     let mut main = Function::new(kernel, binding, chip, grid.clone());
     let mut args: Vec<String> = grid.iter().map(|name| format!("{name}: i32")).collect();
     for operand in &operands {
-        args.push(format!("{}: {}", operand.name, operand.memory));
+        args.push(format!("{}: {}{}", operand.name, operand.memory, location(&operand.param.loc)));
         if !operand.param.ty.is_scalar() {
             main.define(operand.value, operand.name.clone());
         }
     }
     for operand in operands.iter().filter(|o| o.param.ty.is_scalar()) {
         main.at(&operand.param.loc);
-        let value = main.scalar(&operand.name, &operand.memory, operand.param.ty);
+        let value = main.scalar(&operand.name, &operand.memory);
         main.define(operand.value, value);
     }
     main.ops(&kernel.body)?;
@@ -110,7 +112,11 @@ pub(super) fn scalar_element(dtype: DType) -> &'static str {
 fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> String {
     let semantics: Vec<String> = match kernel.grid.as_slice() {
         [] => vec!["#tpu.dimension_semantics<arbitrary>".to_string()],
-        grid => grid.iter().map(|d| format!("#tpu.dimension_semantics<{}>", d.semantics.name())).collect(),
+        grid => {
+            let semantics =
+                grid.iter().enumerate().map(|(axis, dim)| if apart(kernel, axis) { dim.semantics } else { Semantics::Arbitrary });
+            semantics.map(|s| format!("#tpu.dimension_semantics<{}>", s.name())).collect()
+        }
     };
     let bounds = match binding.grid.as_slice() {
         [] => "1".to_string(),
@@ -135,50 +141,43 @@ fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> S
     )
 }
 
-/// The kind of a window with an element dimension; then every dimension counts in elements.
+/// Whether steps along a dimension of the grid are seen to write different blocks of every output: else cores that share
+/// them write one block, which libtpu does not catch.
+fn apart(kernel: &Kernel, axis: usize) -> bool {
+    kernel.outputs().filter_map(|(_, param)| param.window()).all(|window| {
+        let step = window.map.args.get(axis);
+        window.map.yields.iter().any(|index| Some(index) == step)
+    })
+}
+
+/// The kind of a window with an element dimension; what lies before the array is in the padded array.
 fn element_window(window: &Window) -> Option<String> {
-    let padding = |b: &BlockDim| match *b {
-        BlockDim::Element { low, high, .. } => (low, high),
-        BlockDim::Blocked(_) | BlockDim::Squeezed => (0, 0),
+    let high = |b: &BlockDim| match *b {
+        BlockDim::Element { high, .. } => high,
+        BlockDim::Blocked(_) | BlockDim::Squeezed => 0,
     };
-    let (low, high): (Vec<usize>, Vec<usize>) = window.block.iter().map(padding).unzip();
-    let (low, high) = (control::commas(&low), control::commas(&high));
+    let high: Vec<usize> = window.block.iter().map(high).collect();
+    let (low, high) = (control::commas(&vec![0; high.len()]), control::commas(&high));
     by_elements(window).then(|| format!(", window_kind = #tpu.element_window<[{low}], [{high}]>"))
 }
 
-fn by_elements(window: &Window) -> bool {
-    window.block.iter().any(|b| matches!(b, BlockDim::Element { .. }))
-}
-
-/// The first element along each dimension, as libtpu takes it.
-fn starts(function: &mut Function<'_>, param: &Param, window: &Window) -> Result<Vec<String>, Illegal> {
-    let chip = function.chip.name;
-    let refuse = |reason: String| Illegal { chip, at: param.name.clone(), rule: Rule::Window(reason), loc: param.loc.clone() };
+/// The first element along each dimension.
+fn first_elements(function: &mut Function<'_>, window: &Window) -> Vec<String> {
     let mut names = vec![];
-    for (axis, (&block, &index)) in window.block.iter().zip(&window.map.yields).enumerate() {
-        let name = function.name(index);
-        let BlockDim::Element { low, .. } = block else {
-            let size = function.constant(format!("{} : i32", block.size()));
-            names.push(if block.size() == 1 { name } else { function.emit(format!("arith.muli {name}, {size} : i32")) });
-            continue;
+    for (&block, start) in window.block.iter().zip(starts(window)) {
+        let mut name = function.name(start.from);
+        let (by, with) = match block {
+            BlockDim::Element { .. } => ("arith.addi", start.add),
+            BlockDim::Blocked(size) => ("arith.muli", i32::try_from(size).unwrap_or(i32::MAX)),
+            BlockDim::Squeezed => ("arith.muli", 1),
         };
-        if low > 0 {
-            return Err(refuse(format!("libtpu has no padding before the array (axis {axis})")));
-        }
-        let wanted = match window.block.len() - axis {
-            1 => LANES,
-            2 => SUBLANES,
-            _ => 1,
-        };
-        if 1usize << function.zeros(index).min(30) < wanted {
-            let reason = format!(
-                "a window along axis {axis} must start at a multiple of {wanted} that can be seen, as in `element i * {wanted}`"
-            );
-            return Err(refuse(reason));
+        if with != i32::from(by == "arith.muli") {
+            let with = function.constant(format!("{with} : i32"));
+            name = function.emit(format!("{by} {name}, {with} : i32"));
         }
         names.push(name);
     }
-    Ok(names)
+    names
 }
 
 fn index_map(
@@ -194,7 +193,7 @@ fn index_map(
     }
     function.ops(&window.map)?;
     let indices: Vec<String> = match by_elements(window) {
-        true => starts(&mut function, operand.param, window)?,
+        true => first_elements(&mut function, window),
         false => window.map.yields.iter().map(|&v| function.name(v)).collect(),
     };
     let types = vec!["i32"; indices.len()].join(", ");

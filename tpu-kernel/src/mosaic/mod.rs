@@ -12,15 +12,19 @@
 //! Where the hardware decides and not this text: conversion of a float outside i32, division of
 //! `i32::MIN` by -1, and whether denormals survive.
 
+mod call;
 mod control;
-mod divisible;
 mod elementwise;
 mod function;
+mod lanes;
 mod main;
 mod memory;
+mod messages;
+mod module;
 mod product;
 mod shape;
 mod stablehlo;
 
 pub use main::print;
+pub use module::{Module, Tensor};
 pub use stablehlo::stablehlo;

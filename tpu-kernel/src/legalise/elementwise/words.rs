@@ -60,7 +60,9 @@ impl Lowering<'_> {
 
     /// The float in words with these bits.
     pub(super) fn unpacked(&mut self, bits: Value, format: Format) -> Value {
-        math::decode(&mut Words::of(self, bits), format, bits)
+        let mut w = Words::of(self, bits);
+        let bits = w.bits_as(bits, DType::I32);
+        math::decode(&mut w, format, bits)
     }
 }
 

@@ -1,0 +1,162 @@
+//! Legalised shapes, reductions, scans, sorts, gathers, rotations and control flow compute what the original does, on every
+//! chip: the interpreter runs both.
+//!
+//! Rules: the same bits. Running sums, and products, of floats have another order on a chip: they are given numbers on which
+//! every order is exact. What a chip refuses is listed in `refused`.
+
+use std::io::Write;
+use tpu_kernel::chips::Chip;
+use tpu_kernel::ir::{DType, Kernel, Literal, OpKind, ReduceOp, ScanOp};
+use tpu_kernel::legalise::{Illegal, Rule, legalise, native, stored};
+use tpu_kernel::passes::verify;
+use tpu_tests::executors::{Array, INTERPRETER, run, same};
+use tpu_tests::matrix::{Case, cases_on};
+
+const CHIPS: [&Chip; 4] = [&Chip::V4, &Chip::V5E, &Chip::V6E, &Chip::TPU7X];
+
+/// Shapes at which a lowering could go wrong, beside those of the matrix, on which `legalised` has every operation.
+const SHAPES: [&[usize]; 6] = [&[7, 100], &[1, 128], &[128, 1], &[3, 5, 32], &[2, 1, 9, 2], &[40]];
+
+/// The same for those operations that take long.
+const FEW: [&[usize]; 5] = [&[9], &[3, 10], &[17, 2], &[1, 33], &[2, 1, 9, 2]];
+
+/// An array as a chip stores it: the same bytes.
+fn as_stored(array: &Array) -> Array {
+    Array { dtype: stored(array.dtype), ..array.clone() }
+}
+
+fn all_native(kernel: &Kernel, chip: &Chip) -> Result<(), String> {
+    fn region(kernel: &Kernel, ops: &[tpu_kernel::ir::Op], chip: &Chip) -> Result<(), String> {
+        for op in ops {
+            let types: Vec<_> = op.operands.iter().map(|&v| kernel.ty(v)).collect();
+            if !native(chip, &op.kind, &types) {
+                return Err(format!("{:?} of {types:?} is not native", op.kind));
+            }
+            op.regions.iter().try_for_each(|r| region(kernel, &r.ops, chip))?;
+        }
+        Ok(())
+    }
+    region(kernel, &kernel.body.ops, chip)
+}
+
+/// Whether the chip may refuse the kernel with that rule.
+fn refused(kernel: &Kernel, chip: &Chip, refusal: &Illegal) -> bool {
+    let has = |dtype: DType| kernel.params.iter().any(|p| p.ty.dtype() == dtype);
+    let packed_row = |p: &tpu_kernel::ir::Param| {
+        let bits = p.ty.dtype().bits();
+        p.ty.shape().rank() == 1 && (bits == 4 || (bits == 8 && chip.name == "v4"))
+    };
+    match refusal.rule {
+        Rule::ElementType(dtype) => has(dtype) && matches!(dtype, DType::I2 | DType::F4E2M1Fn | DType::F8E4M3B11Fnuz),
+        Rule::NoLowering(_) => {
+            kernel.types.iter().any(|&ty| {
+                let bits = ty.dtype().bits();
+                ty.is_tile() && ty.shape().rank() == 1 && (bits == 4 || (bits == 8 && chip.name == "v4"))
+            }) || kernel.params.iter().any(packed_row)
+        }
+        _ => false,
+    }
+}
+
+/// Whether floats are added or multiplied in another order than the simulator's; and whether they are multiplied.
+fn reordered(kernel: &Kernel) -> Option<bool> {
+    kernel.body.ops.iter().find_map(|op| match op.kind {
+        _ if op.operands.is_empty() || !kernel.ty(op.operands[0]).dtype().is_float() => None,
+        OpKind::Reduce { op: ReduceOp::Prod, .. } | OpKind::Scan { op: ScanOp::Prod, .. } => Some(true),
+        OpKind::Scan { op: ScanOp::Sum, .. } => Some(false),
+        _ => None,
+    })
+}
+
+/// Elements whose sums and products are exact in any order: ±1 and ±2, and of products ±1/2.
+fn exact(array: &Array, product: bool) -> Array {
+    let element = |(at, _): (usize, Literal)| {
+        let choice = at.wrapping_mul(0x9e37_79b9) >> 7;
+        let size = [1.0, 2.0, if product { 0.5 } else { 3.0 }, 1.0][choice % 4];
+        Literal::from_f32(array.dtype, if choice.is_multiple_of(3) { -size } else { size })
+    };
+    Array::new(array.dtype, &array.shape, array.elements().enumerate().map(element))
+}
+
+/// Whether the chip has the kernel; `proven` are legalised kernels that are known to be right.
+fn check(case: &Case, chip: &Chip, proven: &mut Vec<Kernel>) -> Result<bool, String> {
+    let Case { name, kernel, runs } = case;
+    let lowered = match legalise(kernel, chip) {
+        Ok(lowered) => lowered,
+        Err(refusal) if refused(kernel, chip, &refusal) => return Ok(false),
+        Err(refusal) => return Err(format!("{name}: {refusal}")),
+    };
+    let at = |e: String| format!("{name} on {}: {e}", chip.name);
+    verify(&lowered).map_err(|faults| at(format!("{faults:?}")))?;
+    all_native(&lowered, chip).map_err(at)?;
+    if proven.contains(&lowered) {
+        return Ok(true);
+    }
+    let [want, got] = [kernel, &lowered].map(|kernel| (INTERPRETER.compile)(kernel));
+    let (want, got) = (want?, got?);
+    for given in &runs[..1] {
+        let inputs = match reordered(kernel) {
+            Some(product) => given.inputs.iter().map(|array| exact(array, product)).collect(),
+            None => given.inputs.clone(),
+        };
+        let as_stored: Vec<Array> = inputs.iter().map(as_stored).collect();
+        let want = run(kernel, &want, &given.binding, &inputs, &[]).map_err(|e| at(e.to_string()))?;
+        let got = run(&lowered, &got, &given.binding, &as_stored, &[]).map_err(|e| at(e.to_string()))?;
+        for (want, got) in want.iter().zip(&got) {
+            let got = Array { dtype: want.dtype, ..got.clone() };
+            for (i, (w, g)) in want.elements().zip(got.elements()).enumerate() {
+                if !same(w, g) {
+                    return Err(at(format!("arrays {:?}: element {i}: {w:?} against {g:?}", given.binding.arrays)));
+                }
+            }
+        }
+    }
+    proven.push(lowered);
+    Ok(true)
+}
+
+fn operation(name: &str, shapes: &[&[usize]]) {
+    let all = cases_on(name, shapes);
+    let (mut right, mut wrong) = (0, vec![]);
+    for case in &all {
+        let mut proven = vec![];
+        for chip in CHIPS {
+            match check(case, chip, &mut proven) {
+                Ok(legal) => right += usize::from(legal),
+                Err(error) => wrong.push(error),
+            }
+        }
+    }
+    let total = all.len() * CHIPS.len();
+    let _ = writeln!(std::io::stderr(), "{name}: {right} of {total} are legal");
+    assert!(wrong.is_empty(), "{} of {total}: {}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
+    assert!(right * 2 > total, "only {right} of {total}");
+}
+
+macro_rules! operations {
+    ($($test:ident: $shapes:ident $($name:literal),+;)+) => { $(
+        #[test]
+        fn $test() {
+            $(operation($name, &$shapes);)+
+        }
+    )+ };
+}
+
+operations! {
+    iota: SHAPES "iota";
+    broadcast: SHAPES "broadcast";
+    reshape: SHAPES "reshape";
+    transpose: SHAPES "transpose";
+    slice: SHAPES "slice";
+    concat: SHAPES "concat";
+    rotate: SHAPES "rotate";
+    gather: SHAPES "gather";
+    sort: FEW "sort";
+    extract: SHAPES "extract";
+    random_bits: SHAPES "prng_bits";
+    sums: SHAPES "reduce sum", "reduce prod";
+    extrema: SHAPES "reduce max", "reduce min";
+    truths: SHAPES "reduce any", "reduce all";
+    places_of_extrema: SHAPES "reduce argmax", "reduce argmin";
+    running: FEW "scan sum", "scan prod", "scan max", "scan min";
+}

@@ -1,0 +1,67 @@
+//! The custom call of one kernel in a StableHLO module.
+
+use super::function::location;
+use super::module::Tensor;
+use crate::chips::Chip;
+use crate::ir::Loc;
+
+/// The line that calls a kernel by its text. The scoped limit is the chip's own, against which a launch checks windows.
+/// It carries the place of the kernel, which XLA repeats in errors about all of it.
+pub(super) fn custom_call((name, loc): (&str, &Loc), chip: &Chip, text: &str, operands: &[Tensor], results: &[Tensor]) -> String {
+    let config = format!(
+        "{{\"custom_call_config\": {{\"body\": \"{}\", \"needs_layout_passes\": true}}, \"scoped_memory_configs\": [{{\"memory_space\": 1, \"offset\": 0, \"size\": {}}}]}}",
+        base64(text.as_bytes()),
+        chip.scoped_vmem_bytes
+    );
+    let config = config.replace('"', "\\22");
+    let types = |list: &[Tensor]| list.iter().map(Tensor::ty).collect::<Vec<_>>().join(", ");
+    let names = |list: &[Tensor]| list.iter().map(Tensor::name).collect::<Vec<_>>().join(", ");
+    let layouts = |list: &[Tensor]| list.iter().map(|t| layout(t.shape().len())).collect::<Vec<_>>().join(", ");
+    let defined = if results.is_empty() { String::new() } else { format!("{} = ", names(results)) };
+    format!(
+        "    {defined}\"stablehlo.custom_call\"({}) {{call_target_name = \"tpu_custom_call\", has_side_effect = false, backend_config = \"{config}\", kernel_name = \"{name}\", operand_layouts = [{}], result_layouts = [{}]}} : ({}) -> ({}){}\n",
+        names(operands),
+        layouts(operands),
+        layouts(results),
+        types(operands),
+        types(results),
+        location(loc),
+    )
+}
+
+/// Row-major, minor dimension first.
+fn layout(rank: usize) -> String {
+    match rank {
+        0 => "dense<> : tensor<0xindex>".to_string(),
+        _ => format!("dense<{:?}> : tensor<{rank}xindex>", (0..rank).rev().collect::<Vec<_>>()),
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| chunk.get(at).map_or(0, |&b| u32::from(b));
+        let word = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for digit in 0..4 {
+            let value = (word >> (18 - 6 * digit)) & 63;
+            text.push(if digit > chunk.len() { '=' } else { char::from(DIGITS[value as usize]) });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The examples of RFC 4648.
+    #[test]
+    fn base64_pads() {
+        for (bytes, text) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(base64(bytes.as_bytes()), text);
+        }
+    }
+}
