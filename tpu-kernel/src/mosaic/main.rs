@@ -8,7 +8,7 @@ use super::control;
 use super::function::{Function, element, location};
 use super::memory::memref;
 use crate::chips::Chip;
-use crate::ir::{BlockDim, DType, Kernel, Param, ParamKind, Type, Value, Window};
+use crate::ir::{BlockDim, DType, Kernel, Param, ParamKind, Semantics, Type, Value, Window};
 use crate::launch::Binding;
 use crate::legalise::memory::place::held;
 use crate::legalise::memory::windows::{by_elements, starts};
@@ -112,7 +112,11 @@ pub(super) fn scalar_element(dtype: DType) -> &'static str {
 fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> String {
     let semantics: Vec<String> = match kernel.grid.as_slice() {
         [] => vec!["#tpu.dimension_semantics<arbitrary>".to_string()],
-        grid => grid.iter().map(|d| format!("#tpu.dimension_semantics<{}>", d.semantics.name())).collect(),
+        grid => {
+            let semantics =
+                grid.iter().enumerate().map(|(axis, dim)| if apart(kernel, axis) { dim.semantics } else { Semantics::Arbitrary });
+            semantics.map(|s| format!("#tpu.dimension_semantics<{}>", s.name())).collect()
+        }
     };
     let bounds = match binding.grid.as_slice() {
         [] => "1".to_string(),
@@ -135,6 +139,15 @@ fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> S
         count(|p| p.ty.is_scalar()),
         count(|p| p.kind == ParamKind::Scratch),
     )
+}
+
+/// Whether steps along a dimension of the grid are seen to write different blocks of every output: else cores that share
+/// them write one block, which libtpu does not catch.
+fn apart(kernel: &Kernel, axis: usize) -> bool {
+    kernel.outputs().filter_map(|(_, param)| param.window()).all(|window| {
+        let step = window.map.args.get(axis);
+        window.map.yields.iter().any(|index| Some(index) == step)
+    })
 }
 
 /// The kind of a window with an element dimension; what lies before the array is in the padded array.

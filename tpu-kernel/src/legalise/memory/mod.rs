@@ -22,15 +22,24 @@ pub(super) fn provable(lowering: &Lowering<'_>, kind: &OpKind, values: &[Value])
         OpKind::Store => (lowering.ty(values[1]).shape(), &values[2..]),
         _ => return true,
     };
-    lowering.param_of(values[0]).is_none_or(|param| unproven(lowering, param, part, starts, &[]).is_none())
+    lowering.param_of(values[0]).is_none_or(|param| unproven(lowering, param, part, starts, kind == &OpKind::Store, &[]).is_none())
 }
 
 /// The last dimension, but those left out, along which a start cannot be proven; with what it must be a multiple of.
-fn unproven(lowering: &Lowering<'_>, param: &Param, part: Shape, starts: &[Value], but: &[usize]) -> Option<(usize, usize)> {
+fn unproven(
+    lowering: &Lowering<'_>,
+    param: &Param,
+    part: Shape,
+    starts: &[Value],
+    store: bool,
+    but: &[usize],
+) -> Option<(usize, usize)> {
     let multiples = place::multiples(param, part);
+    // A part of a row cannot be stored of some types.
+    let rows = store && place::held(param).len() == 1 && table::memory::whole_only(lowering.chip, param.ty.dtype());
     let proven = |&(axis, multiple): &(usize, usize)| {
         let fact = lowering.fact(starts[axis]);
-        but.contains(&axis) || fact.number.is_some() || 1usize << fact.zeros.min(30) >= multiple
+        but.contains(&axis) || (fact.number.is_some() && !rows) || 1usize << fact.zeros.min(30) >= multiple
     };
     multiples.into_iter().enumerate().rev().find(|at| !proven(at))
 }
@@ -46,10 +55,12 @@ struct Wide {
 }
 
 /// The access that takes the whole extent of each dimension along which the start cannot be proven.
-fn widened(lowering: &mut Lowering<'_>, memory: Value, part: Shape, starts: &[Value]) -> Result<Wide, Illegal> {
+fn widened(lowering: &mut Lowering<'_>, memory: Value, part: Shape, starts: &[Value], store: bool) -> Result<Wide, Illegal> {
     let extents = lowering.ty(memory).shape();
     let (mut shape, mut axes) = (part, vec![]);
-    while let Some((axis, multiple)) = lowering.param_of(memory).and_then(|param| unproven(lowering, param, shape, starts, &axes)) {
+    while let Some((axis, multiple)) =
+        lowering.param_of(memory).and_then(|param| unproven(lowering, param, shape, starts, store, &axes))
+    {
         axes.push(axis);
         shape = shape.with_dim(axis, extents.dim(axis));
         if shape.elements().saturating_mul(lowering.ty(memory).dtype().bytes()) > LIMIT {
@@ -74,14 +85,17 @@ pub(super) fn load(lowering: &mut Lowering<'_>, operands: &[Typed], shape: Shape
             let zero = lowering.constant(Literal::from_int(lowering.ty(loaded).dtype(), 0), Some(shape));
             lowering.apply(OpKind::Compare(CompareOp::Ne), &[loaded, zero])
         }
-        dtype @ DType::F16 => Err(lowering.refuse(Rule::NoLowering(dtype))),
+        DType::F16 => {
+            let bits = lowering.apply(OpKind::Load(shape), &values)?;
+            Ok(lowering.lower(&OpKind::Bitcast(DType::F16), &[Typed { value: bits, ty: lowering.ty(bits) }])?[0])
+        }
         _ => load_anywhere(lowering, &values, shape),
     }
 }
 
 fn load_anywhere(lowering: &mut Lowering<'_>, values: &[Value], part: Shape) -> Result<Value, Illegal> {
     let (memory, starts) = (values[0], &values[1..]);
-    let wide = widened(lowering, memory, part, starts)?;
+    let wide = widened(lowering, memory, part, starts, false)?;
     let mut tile = lowering.apply(OpKind::Load(wide.shape), &[&[memory], wide.corner.as_slice()].concat())?;
     for axis in wide.axes {
         let n = lowering.constant(Literal::from(wide.shape.dim(axis) as i32), None);
@@ -98,19 +112,17 @@ fn load_anywhere(lowering: &mut Lowering<'_>, values: &[Value], part: Shape) -> 
 pub(super) fn store(lowering: &mut Lowering<'_>, operands: &[Typed]) -> Result<(), Illegal> {
     let mut values: Vec<Value> = operands.iter().map(|o| o.value).collect();
     match operands[0].ty.dtype() {
-        dtype @ DType::Bool => {
-            values[1] = lowering.cast(values[1], stored(dtype))?;
-            lowering.apply_all(OpKind::Store, &values).map(|_| ())
-        }
-        dtype @ DType::F16 => Err(lowering.refuse(Rule::NoLowering(dtype))),
-        _ => store_anywhere(lowering, &values),
+        dtype @ DType::Bool => values[1] = lowering.cast(values[1], stored(dtype))?,
+        dtype @ DType::F16 => values[1] = lowering.lower(&OpKind::Bitcast(stored(dtype)), &operands[1..2])?[0],
+        _ => return store_anywhere(lowering, &values),
     }
+    lowering.apply_all(OpKind::Store, &values).map(|_| ())
 }
 
 fn store_anywhere(lowering: &mut Lowering<'_>, values: &[Value]) -> Result<(), Illegal> {
     let (memory, mut tile, starts) = (values[0], values[1], &values[2..]);
     let Type::Tile(dtype, part) = lowering.ty(tile) else { return Err(lowering.refuse(Rule::Unverified("it must store a tile"))) };
-    let Wide { shape, corner, axes } = widened(lowering, memory, part, starts)?;
+    let Wide { shape, corner, axes } = widened(lowering, memory, part, starts, true)?;
     if shape != part {
         let before = lowering.apply(OpKind::Load(shape), &[&[memory], corner.as_slice()].concat())?;
         let mut hit = None;

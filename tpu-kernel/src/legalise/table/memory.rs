@@ -5,12 +5,19 @@
 //! they can be laid out are read and widened, but nothing else: on every chip 4 bits, on v4 also 8, unless they are whole
 //! registers.
 
-use crate::chips::{Chip, LANES, SUBLANES};
-use crate::ir::{OpKind, Type};
+use crate::chips::{Chip, LANES};
+use crate::ir::{DType, OpKind, Type};
 use crate::legalise::{Rule, stored};
 
-/// Elements of a vector of one dimension that fill a register of words.
-pub(in crate::legalise) const WHOLE: usize = SUBLANES * LANES;
+/// Elements of a vector of one dimension that fill a row of packed registers.
+fn whole(dtype: DType) -> usize {
+    LANES * 32 / dtype.bits() as usize
+}
+
+/// Whether a part of such a row of that type cannot be stored.
+pub(in crate::legalise) fn whole_only(chip: &Chip, dtype: DType) -> bool {
+    dtype.is_number() && (dtype.bits() == 4 || (dtype.bits() == 8 && !chip.byte_vectors))
+}
 
 /// Whether the chip loads from or stores to memory of that type.
 pub(in crate::legalise) fn native(memory: Type) -> bool {
@@ -20,18 +27,18 @@ pub(in crate::legalise) fn native(memory: Type) -> bool {
 /// Whether the chip cannot lay out a tile of that type.
 pub(in crate::legalise) fn ragged(chip: &Chip, ty: Type) -> bool {
     let Type::Tile(dtype, shape) = ty else { return false };
-    let narrow = dtype.is_number() && (dtype.bits() == 4 || (dtype.bits() == 8 && !chip.byte_vectors));
-    narrow && shape.rank() == 1 && !shape.dim(0).is_multiple_of(WHOLE)
+    whole_only(chip, dtype) && shape.rank() == 1 && !shape.dim(0).is_multiple_of(whole(dtype))
 }
 
-/// Why the chip has not an operation on such a vector: only loads give it and only conversions to wider types take it.
+/// Why the chip has not an operation on such a vector: only loads give it, only products and conversions to wider types take it.
 pub(in crate::legalise) fn vector(chip: &Chip, kind: &OpKind, operands: &[Type], results: &[Type]) -> Option<Rule> {
     let widens = |to: &Type| to.dtype().bits() >= 16 || !to.dtype().is_number();
     let allowed = match kind {
-        OpKind::Load(_) => true,
+        // A product widens them.
+        OpKind::Load(_) | OpKind::Dot { .. } => true,
         OpKind::Cast(_) => results.iter().all(widens),
         _ => false,
     };
     let ty = operands.iter().chain(results).find(|&&ty| ragged(chip, ty)).filter(|_| !allowed)?;
-    Some(Rule::Vector { dtype: ty.dtype(), length: ty.shape().dim(0), whole: WHOLE })
+    Some(Rule::Vector { dtype: ty.dtype(), length: ty.shape().dim(0), whole: whole(ty.dtype()) })
 }
