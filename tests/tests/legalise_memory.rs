@@ -47,7 +47,7 @@ fn as_word(literal: Literal) -> Literal {
 fn check(case: &Case, chip: &'static Chip) -> Option<Kernel> {
     let legal = match legalise(&case.kernel, chip) {
         Ok(legal) => legal,
-        Err(refusal) if ["M001", "M009"].contains(&refusal.code()) => return None,
+        Err(refusal) if ["M001", "M010"].contains(&refusal.code()) => return None,
         Err(refusal) => panic!("{}: {refusal}", case.name),
     };
     tpu_kernel::passes::verify(&legal).unwrap_or_else(|e| panic!("{} on {}: {e:?}", case.name, chip.name));
@@ -254,7 +254,7 @@ fn products_of_all_dimensions() {
             cases.push(product(tame(a, lhs, seed), tame(b, rhs, seed + 1), dims.clone(), Precision::Default));
         }
     }
-    check_all("dimensions", &cases, cases.len() - 12);
+    check_all("dimensions", &cases, cases.len());
 }
 
 const PLACES: [DType; 6] = [DType::F32, DType::Bf16, DType::I8, DType::U32, DType::F8E5M2, DType::Bool];
