@@ -38,14 +38,14 @@ pub enum Rule {
         limit: usize,
     },
     /// M004
-    #[error("its matrix units do not multiply {lhs} by {rhs}; they take {products}")]
-    Product {
-        /// The element type on the left.
-        lhs: DType,
-        /// The element type on the right.
-        rhs: DType,
-        /// What they take.
-        products: String,
+    #[error("a vector of {length} {dtype} has one dimension and no whole number of registers of {whole}")]
+    Vector {
+        /// The element type.
+        dtype: DType,
+        /// Elements of the vector.
+        length: usize,
+        /// What their number must be a multiple of.
+        whole: usize,
     },
     /// M005
     #[error(
@@ -71,16 +71,6 @@ pub enum Rule {
     /// M009
     #[error("the log of a chip takes scalars, not a {0}")]
     PrintedTile(Type),
-    /// M010
-    #[error("a vector of {length} {dtype} has one dimension and no whole number of registers of {whole}")]
-    Vector {
-        /// The element type.
-        dtype: DType,
-        /// Elements of the vector.
-        length: usize,
-        /// What their number must be a multiple of.
-        whole: usize,
-    },
 }
 
 impl Illegal {
@@ -90,13 +80,12 @@ impl Illegal {
             Illegal { rule: Rule::ElementType(_), .. } => "M001",
             Illegal { rule: Rule::NoLowering(_), .. } => "M002",
             Illegal { rule: Rule::Reshape { .. }, .. } => "M003",
-            Illegal { rule: Rule::Product { .. }, .. } => "M004",
+            Illegal { rule: Rule::Vector { .. }, .. } => "M004",
             Illegal { rule: Rule::Start { .. }, .. } => "M005",
             Illegal { rule: Rule::Window(_), .. } => "M006",
             Illegal { rule: Rule::Binding(_), .. } => "M007",
             Illegal { rule: Rule::Unverified(_), .. } => "M008",
             Illegal { rule: Rule::PrintedTile(_), .. } => "M009",
-            Illegal { rule: Rule::Vector { .. }, .. } => "M010",
         }
     }
 }
