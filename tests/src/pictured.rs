@@ -40,6 +40,8 @@ pub struct Sketch<'a> {
     pub lints: &'a [(&'static str, &'a str, &'a str, &'a str, u64)],
     /// Steps on the timeline.
     pub shown: u64,
+    /// Whether all copies of a step begin together.
+    pub at_once: bool,
 }
 
 /// A product of 4096³ in blocks of 512.
@@ -74,6 +76,7 @@ pub fn matmul() -> Sketch<'static> {
             101_000,
         )],
         shown: TIMELINE_STEPS,
+        at_once: false,
     }
 }
 
@@ -106,6 +109,7 @@ pub fn softmax() -> Sketch<'static> {
             0,
         )],
         shown: TIMELINE_STEPS,
+        at_once: false,
     }
 }
 
@@ -153,6 +157,7 @@ pub fn attention() -> Sketch<'static> {
             ),
         ],
         shown: TIMELINE_STEPS,
+        at_once: false,
     }
 }
 
@@ -264,7 +269,7 @@ fn predict(sketch: &Sketch<'_>, steps: u64, vmem: &[VmemRow], loc: Loc) -> Predi
             let (name, out, ..) = sketch.windows[window];
             if !out && (step == 0 || block(window, step) != block(window, step - 1)) {
                 buffers[window] ^= 1;
-                let start = (*engine).max(at);
+                let start = if sketch.at_once { at } else { (*engine).max(at) };
                 let buffer = (vmem[window].buffers > 1).then_some(buffers[window]);
                 done = start + copy(window);
                 *engine = done;
@@ -312,8 +317,9 @@ fn predict(sketch: &Sketch<'_>, steps: u64, vmem: &[VmemRow], loc: Loc) -> Predi
     let drain = engine.saturating_sub(now);
     let all = if shown == 0 { 0 } else { now.max(engine) };
     let cycles = if steps == shown { all } else { fill + drain + (all - fill - drain) * steps / shown.max(1) };
+    // Copies at the same time share the engine.
     let copies: u64 = spans.iter().filter(|span| span.unit == Unit::Dma).map(|span| span.end - span.start).sum();
-    busy.push((Unit::Dma, copies * steps / shown.max(1)));
+    busy.push((Unit::Dma, (copies * steps / shown.max(1)).min(cycles)));
     let moved: u64 = spans
         .iter()
         .filter(|s| s.unit == Unit::Dma)
@@ -354,7 +360,7 @@ pub fn extremes() -> Vec<(&'static str, Inspection)> {
         ..softmax()
     };
     let single = Sketch { kernel: "add", bottleneck: Bottleneck::Fill, lints: &[], ..single };
-    let thousands = Sketch { shown: 3000, grid: &[("i", 16), ("j", 16), ("kk", 16)], ..matmul() };
+    let thousands = Sketch { shown: 1000, grid: &[("i", 16), ("j", 16), ("kk", 16)], ..matmul() };
     let nothing = Sketch {
         grid: &[("i", 0)],
         windows: vec![("x", false, DType::F32, &[8, 128], &[0])],
@@ -368,6 +374,8 @@ pub fn extremes() -> Vec<(&'static str, Inspection)> {
     let windows =
         NAMES.iter().enumerate().map(|(at, &name)| (name, at >= 26, DType::F32, &[256, 384][..], &[0usize][..])).collect();
     let many = Sketch { kernel: "many_windows", chip: Chip::V5P, windows, ..softmax() };
+    let together = Sketch { kernel: "copies_at_once", at_once: true, ..many.clone() };
+    let few = Sketch { kernel: "few_copies_at_once", at_once: true, ..attention() };
     let long = Sketch {
         kernel: "a_kernel_with_a_name_that_somebody_thought_about_for_a_very_long_time_and_then_some_more_until_it_was_longer_than_any_line",
         windows: vec![
@@ -396,6 +404,8 @@ pub fn extremes() -> Vec<(&'static str, Inspection)> {
         ("thousands", thousands),
         ("nothing", nothing),
         ("many-windows", many),
+        ("copies-at-once", together),
+        ("few-at-once", few),
         ("long-names", long),
         ("copy", copy),
         ("full", full),

@@ -1,8 +1,9 @@
 //! What the legaliser says of a kernel.
 
 use super::Meaning;
+use std::collections::HashSet;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{Kernel, OpKind, Region, Type};
+use tpu_kernel::ir::{Kernel, OpKind, Region, Type, Value};
 use tpu_kernel::launch::{Binding, bind};
 use tpu_kernel::legalise::legalise;
 use tpu_kernel::mosaic;
@@ -46,24 +47,30 @@ fn printed(meaning: &Meaning, binding: &Binding, chip: &Chip, parts: &[String]) 
     }
 }
 
-/// An operation, but for the place of its operands. A constant is a scalar of any type until it is used.
-type Operation = (OpKind, Vec<Type>, Vec<Type>);
+/// An operation, but for the place of its operands: the types of these, those of its results, and of an access which starts
+/// are known. A constant is a scalar of any type until it is used.
+type Operation = (OpKind, Vec<Type>, Vec<Type>, Vec<bool>);
 
-fn operations(kernel: &Kernel, region: &Region, all: &mut Vec<Operation>) {
+fn operations(kernel: &Kernel, region: &Region, known: &mut HashSet<Value>, all: &mut Vec<Operation>) {
     for op in &region.ops {
-        let types = |values: &[tpu_kernel::ir::Value]| values.iter().map(|&v| kernel.ty(v)).collect::<Vec<Type>>();
+        let types = |values: &[Value]| values.iter().map(|&v| kernel.ty(v)).collect::<Vec<Type>>();
         let operands = if matches!(op.kind, OpKind::Broadcast(_)) { vec![] } else { types(&op.operands) };
-        if !matches!(op.kind, OpKind::Const(_)) {
-            all.push((op.kind.clone(), operands, types(&op.results)));
+        let starts = match op.kind {
+            OpKind::Load(_) | OpKind::Store => op.operands.iter().map(|start| known.contains(start)).collect(),
+            _ => vec![],
+        };
+        match op.kind {
+            OpKind::Const(_) => known.extend(&op.results),
+            _ => all.push((op.kind.clone(), operands, types(&op.results), starts)),
         }
-        op.regions.iter().for_each(|inner| operations(kernel, inner, all));
+        op.regions.iter().for_each(|inner| operations(kernel, inner, known, all));
     }
 }
 
 /// Whether every operation of a kernel is one of the other.
 fn keeps(kernel: &Kernel, legal: &Kernel) -> bool {
     let (mut wanted, mut there) = (vec![], vec![]);
-    operations(kernel, &kernel.body, &mut wanted);
-    operations(legal, &legal.body, &mut there);
+    operations(kernel, &kernel.body, &mut HashSet::new(), &mut wanted);
+    operations(legal, &legal.body, &mut HashSet::new(), &mut there);
     wanted.iter().all(|op| there.contains(op))
 }

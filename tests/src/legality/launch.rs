@@ -9,6 +9,7 @@ use tpu_kernel::ir::{
     Type, Value, Window,
 };
 use tpu_kernel::launch::{Allow, Config};
+use tpu_kernel::legalise::stored;
 
 pub(super) fn meanings(row: &Row) -> Vec<Meaning> {
     let Some(shape) = dims(row.shape) else { return vec![] };
@@ -17,7 +18,8 @@ pub(super) fn meanings(row: &Row) -> Vec<Meaning> {
         _ => window(row, &shape),
     };
     let Some(plan) = plan else { return vec![] };
-    dtypes(row.ty, Sign::Either).into_iter().map(|d| plan.meaning(d)).collect()
+    // What is stored as another type has no window of its own.
+    dtypes(row.ty, Sign::Either).into_iter().filter(|&d| stored(d) == d).map(|d| plan.meaning(d)).collect()
 }
 
 /// A block index, or where a window begins.
@@ -157,7 +159,10 @@ impl Plan {
         let kernel = b.finish().expect("no open region");
         // The mask kernels and the maps that leave blocks out are asked about here, not what they miss.
         let config = Config { allow: vec![Allow::Unwritten, Allow::DotTypes], ..Config::default() };
-        Meaning { kernel, inputs: vec![(dtype, self.array.clone())], spelled: None, config }
+        // Padding before the array may be given to it outside the kernel.
+        let padded = self.block.iter().any(|b| matches!(b, BlockDim::Element { low: 1.., .. }));
+        let spelled = padded.then(|| vec!["element_window<[8, 0]".to_string()]);
+        Meaning { kernel, inputs: vec![(dtype, self.array.clone())], spelled, config }
     }
 
     #[allow(clippy::too_many_arguments)]

@@ -64,6 +64,8 @@ pub(super) fn partial(kind: &OpKind, operands: &[Type]) -> bool {
         OpKind::Cast(to) => dtype.bits() == 32 && to.is_integer() && to.bits() < 32,
         // What it chooses between can make it an operation that the chip lacks.
         OpKind::Select => true,
+        // Amounts and indices that are negative, or beyond the extent.
+        OpKind::Rotate { .. } | OpKind::Gather { .. } => true,
         _ => false,
     }
 }

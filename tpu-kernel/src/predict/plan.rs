@@ -15,6 +15,9 @@ use crate::launch::Binding;
 /// Tiles of more registers than this do not stay in registers from one phase to the next.
 const KEPT: f64 = 40.0;
 
+/// From one phase to the next; what is stored and loaded again lies between.
+const PHASE: usize = 2;
+
 /// A part of the body.
 pub(super) enum Node<'a> {
     /// Computes scalars.
@@ -149,7 +152,14 @@ impl<'a> Planner<'a> {
         let here = operands.iter().filter(|f| f.stretch == self.stretch);
         let ready = here.map(|f| f.ready).fold(0.0, f64::max);
         let layouts: Vec<Layout> = operands.iter().map(|f| f.layout).collect();
-        let mut fact = Fact { layout: Layout::of(&layouts), phase, ready, stretch: self.stretch, again: false, fixed: false };
+        let mut fact = Fact {
+            layout: Layout::of(&layouts),
+            phase,
+            ready,
+            stretch: self.stretch,
+            again: Self::again(op, &operands),
+            fixed: false,
+        };
         let mut work = self.kept(op, phase);
         self.work(op, &operands, &mut fact, &mut work);
         let ready = fact.ready;
@@ -169,11 +179,12 @@ impl<'a> Planner<'a> {
             }
             let mut load = Work::default();
             load.add(Unit::Load, registers / self.rates.loads);
-            work.push((phase, load));
-            if !fact.again {
+            if fact.again {
+                work.push((phase, load));
+            } else {
                 let mut store = Work::default();
                 store.add(Unit::Store, registers / self.rates.stores);
-                work.push((fact.phase, store));
+                work.extend([(fact.phase + 1, store), (phase + 1, load)]);
             }
         }
         work
@@ -185,7 +196,11 @@ impl<'a> Planner<'a> {
         let source = op.operands.first().map_or(result, |&v| self.ty(v));
         let mut now = |done: Work| work.push((phase, done));
         match &op.kind {
-            OpKind::Unary(kind) => now(elementwise(unary(*kind, source.dtype(), rates), 1, source, &fact.layout, rates)),
+            OpKind::Unary(kind) => {
+                let each = unary(*kind, source.dtype(), rates);
+                fact.ready += each.functions * rates.start_function;
+                now(elementwise(each, 1, source, &fact.layout, rates));
+            }
             OpKind::Binary(kind) => {
                 let mut each = binary(*kind, source.dtype(), rates);
                 if *kind == BinaryOp::Div && source.dtype().is_float() {
@@ -199,10 +214,7 @@ impl<'a> Planner<'a> {
             }
             OpKind::Compare(_) => now(elementwise(Each { arithmetic: 1.0, functions: 0.0 }, 2, source, &fact.layout, rates)),
             OpKind::Select => now(elementwise(Each { arithmetic: 1.0, functions: 0.0 }, 2, result, &fact.layout, rates)),
-            OpKind::Cast(to) => {
-                fact.again = operands.iter().all(|f| f.again);
-                now(cast(source.dtype(), *to, source.shape(), &fact.layout, rates));
-            }
+            OpKind::Cast(to) => now(cast(source.dtype(), *to, source.shape(), &fact.layout, rates)),
             OpKind::Bitcast(_) if bits(source.dtype()) == bits(result.dtype()) => {}
             OpKind::Bitcast(_) | OpKind::StochasticRound(_) => {
                 now(elementwise(Each { arithmetic: 2.0, functions: 0.0 }, 1, result, &fact.layout, rates));
@@ -219,15 +231,22 @@ impl<'a> Planner<'a> {
                 let (before, across) = reduce(*kind, source, *axis, rates);
                 now(before);
                 let lanes = *axis + 1 == source.shape().rank();
-                work.push((phase + 1, across));
-                fact.phase = phase + 2;
-                fact.ready += if lanes { rates.start_across } else { 0.0 };
+                work.push((phase + PHASE, across));
+                fact.phase = phase + 2 * PHASE;
+                fact.ready += match lanes {
+                    true => rates.start_across,
+                    // One sum after the other, where there are too few columns to fill the time.
+                    false => (rates.chain * chained(source.shape(), *axis) - before.most()).max(0.0),
+                };
                 fact.layout.constant[*axis] = true;
                 fact.layout.spread = lanes || fact.layout.spread;
             }
             OpKind::Dot { dims, precision } => {
                 let product = Product::of(dims, *precision, source, self.ty(op.operands[1]));
-                now(product.work(self.chip, rates));
+                // Loaded operands stream; computed ones wait until they are there.
+                let begin = if phase == 0 { 0 } else { phase + PHASE };
+                work.push((begin, product.work(self.chip, rates)));
+                fact.phase = if phase == 0 { 0 } else { begin + PHASE };
                 fact.ready += rates.start_product;
                 fact.layout = Layout::default();
             }
@@ -299,6 +318,7 @@ impl<'a> Planner<'a> {
             let mut spread = Work::default();
             let registers = registers(source.shape(), bits(source.dtype()), &fact.layout);
             spread.add(Unit::Xlu, registers * self.rates.across);
+            fact.ready += self.rates.start_across;
             now(spread);
         }
         for axis in 0..rank {
@@ -307,6 +327,16 @@ impl<'a> Planner<'a> {
             }
         }
         fact.layout.spread = true;
+    }
+
+    /// Whether a value that is computed so from others can be computed again where it is needed, without storing it.
+    fn again(op: &Op, operands: &[Fact]) -> bool {
+        let cheap = match &op.kind {
+            OpKind::Select | OpKind::Compare(_) | OpKind::Cast(_) => true,
+            OpKind::Binary(kind) => matches!(kind, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor),
+            _ => false,
+        };
+        cheap && operands.iter().all(|f| f.again)
     }
 
     /// Whether a tile keeps its registers: its last two dimensions stay, or parts lie at whole registers.
@@ -331,4 +361,10 @@ impl<'a> Planner<'a> {
             _ => false,
         }
     }
+}
+
+/// Registers that a reduction adds up one after the other.
+fn chained(shape: Shape, axis: usize) -> f64 {
+    let size = shape.dim(axis);
+    if axis + 2 == shape.rank() { size.div_ceil(crate::chips::SUBLANES) as f64 } else { size as f64 }
 }

@@ -45,8 +45,14 @@ pub(super) struct Rates {
     pub(super) start: f64,
     pub(super) start_product: f64,
     pub(super) start_across: f64,
+    /// And for an elementary function.
+    pub(super) start_function: f64,
     /// How much the stretches before and after a reduction keep apart: 0, they overlap; 1, one begins when the other ends.
     pub(super) apart: f64,
+    /// The same where products and reductions meet.
+    pub(super) apart_products: f64,
+    /// Cycles from one sum to the next that needs it.
+    pub(super) chain: f64,
 }
 
 const V5E: Rates = Rates {
@@ -69,10 +75,13 @@ const V5E: Rates = Rates {
     root: 9.0,
     row: 0.25,
     weights: 12.0,
-    start: 42.0,
-    start_product: 110.0,
-    start_across: 0.0,
-    apart: 0.6,
+    start: 7.0,
+    start_product: 143.0,
+    start_across: 85.0,
+    start_function: 9.0,
+    apart: 0.5,
+    apart_products: 0.72,
+    chain: 3.0,
 };
 
 const V5P: Rates = Rates { shared_by: 2, latency_in: 600.0, latency_out: 680.0, copy_bytes: 1251.0, ..V5E };
@@ -88,7 +97,7 @@ const V6E: Rates = Rates {
     step_dimension: 15.0,
     branch: 6.0,
     loads: 3.0,
-    stores: 1.0,
+    stores: 2.0,
     arithmetic: 4.0,
     functions: 1.0,
     across: 2.0,
@@ -97,13 +106,16 @@ const V6E: Rates = Rates {
     root: 1.0,
     row: 0.25,
     weights: 31.0,
-    start: 47.0,
-    start_product: 190.0,
-    start_across: 0.0,
-    apart: 0.6,
+    start: 7.0,
+    start_product: 225.0,
+    start_across: 98.0,
+    start_function: 17.0,
+    apart: 0.5,
+    apart_products: 1.0,
+    chain: 2.0,
 };
 
-const TPU7X: Rates = Rates { latency_in: 641.0, latency_out: 640.0, copy_bytes: 1686.0, stores: 2.0, ..V6E };
+const TPU7X: Rates = Rates { latency_in: 641.0, latency_out: 640.0, copy_bytes: 1686.0, ..V6E };
 
 impl Rates {
     pub(super) fn of(chip: &Chip) -> &'static Rates {

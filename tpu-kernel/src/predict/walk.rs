@@ -101,7 +101,8 @@ impl<'a> Walker<'a> {
         stretch.phases.iter().for_each(|phase| all.plus(phase, 1.0));
         let apart: f64 = stretch.phases.iter().map(Work::most).sum();
         let latency = self.rates.start + stretch.ready;
-        done.cycles += self.rates.apart * apart + (1.0 - self.rates.apart) * all.most() + latency;
+        let share = if all.of(Unit::Mxu) > 0.0 { self.rates.apart_products } else { self.rates.apart };
+        done.cycles += share * apart + (1.0 - share) * all.most() + latency;
         done.latency += latency;
         done.work.plus(&all, 1.0);
     }

@@ -73,10 +73,11 @@ pub(super) fn digits(value: f64) -> String {
         return "∞".to_string();
     }
     let places = match value.abs() {
-        a if a >= 1000.0 && a < 1e15 => return count(value.round() as i64),
+        a if (1000.0..1e15).contains(&a) => return count(value.round() as i64),
         a if a == 0.0 || a >= 1e15 => 0,
         a if a >= 100.0 => 1,
-        a if a >= 1.0 => 2,
+        a if a >= 10.0 => 2,
+        a if a >= 1.0 => 3,
         a if a >= 0.1 => 3,
         a if a >= 0.001 => 4,
         _ => return format!("{value:.1e}"),

@@ -45,7 +45,8 @@ pub(super) fn gather(lowering: &mut Lowering<'_>, x: Value, indices: Value, axis
         let [x, indices] = [x, indices].map(|v| (v, Literal::from_bits(lowering.ty(v).dtype(), 0)));
         let x = make::pad(lowering, x.0, axis, size, x.1)?;
         let indices = make::pad(lowering, indices.0, axis, size, indices.1)?;
-        let gathered = lowering.apply(OpKind::Gather { axis }, &[x, indices])?;
+        let indices = clamped(lowering, indices, size)?;
+        let gathered = lowering.emit(OpKind::Gather { axis }, &[x, indices])[0];
         return make::slice(lowering, gathered, axis, 0, m);
     }
     one_by_one(lowering, x, indices, axis)
@@ -65,16 +66,14 @@ fn in_rows(lowering: &mut Lowering<'_>, x: Value, indices: Value) -> Result<Valu
     let mut parts = vec![];
     for target in 0..targets {
         let at = make::slice(lowering, indices, 1, target * size, size)?;
-        let [zero, extent, by] = [0, size as i32 - 1, size as i32].map(|n| make::like(lowering, at, n));
+        let by = make::like(lowering, at, size as i32);
         let part = if sources > 1 { Some(make::binary(lowering, BinaryOp::Div, at, by)?) } else { None };
         let inside = if sources > 1 { make::binary(lowering, BinaryOp::Rem, at, by)? } else { at };
-        // Whatever lies outside must not reach past the register.
-        let inside = make::binary(lowering, BinaryOp::Min, inside, extent)?;
-        let inside = make::binary(lowering, BinaryOp::Max, inside, zero)?;
+        let inside = clamped(lowering, inside, size)?;
         let mut result = None;
         for source in 0..sources {
             let from = make::slice(lowering, x, 1, source * size, size)?;
-            let gathered = lowering.apply(OpKind::Gather { axis: 1 }, &[from, inside])?;
+            let gathered = lowering.emit(OpKind::Gather { axis: 1 }, &[from, inside])[0];
             result = Some(match (result, part) {
                 (Some(others), Some(part)) => {
                     let this = make::like(lowering, part, source as i32);
@@ -89,6 +88,13 @@ fn in_rows(lowering: &mut Lowering<'_>, x: Value, indices: Value) -> Result<Valu
     let whole = make::concat(lowering, 1, &parts)?;
     let whole = make::slice(lowering, whole, 1, 0, m)?;
     make::reshape(lowering, whole, wanted)
+}
+
+/// Whatever lies outside must not reach past the register.
+fn clamped(lowering: &mut Lowering<'_>, indices: Value, size: usize) -> Result<Value, Illegal> {
+    let [zero, last] = [0, size as i32 - 1].map(|n| make::like(lowering, indices, n));
+    let indices = make::binary(lowering, BinaryOp::Min, indices, last)?;
+    make::binary(lowering, BinaryOp::Max, indices, zero)
 }
 
 /// Each row along the axis goes where an index names it.

@@ -1,7 +1,7 @@
 //! What the lowerings of this folder are made of.
 
+use super::super::Illegal;
 use super::super::lowering::{Lowering, Typed};
-use super::super::{Illegal, Rule};
 use crate::ir::{BinaryOp, CompareOp, DType, Literal, OpKind, Shape, Type, Value};
 
 /// The shape of rank 2 that holds one of rank 1 as a row; any other as it is.
@@ -89,14 +89,6 @@ pub(super) fn wide(dtype: DType) -> DType {
 pub(super) fn widened(lowering: &mut Lowering<'_>, x: Value) -> Result<Value, Illegal> {
     let dtype = wide(lowering.ty(x).dtype());
     lowering.cast(x, dtype)
-}
-
-/// A tile of words back in the type that the user gave: floats are rounded, integers wrap.
-pub(super) fn narrowed(lowering: &mut Lowering<'_>, x: Value, dtype: DType) -> Result<Value, Illegal> {
-    match dtype {
-        DType::F16 => Err(lowering.refuse(Rule::NoLowering(dtype))),
-        _ => lowering.cast(x, dtype),
-    }
 }
 
 /// The tile as one of rank 2, with the dimension along which something is done.

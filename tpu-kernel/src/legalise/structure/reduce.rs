@@ -34,7 +34,7 @@ pub(super) fn reduce(lowering: &mut Lowering<'_>, op: ReduceOp, x: Typed, axis: 
         ReduceOp::Prod => {
             let words = make::widened(lowering, x.value)?;
             let product = product(lowering, words, axis)?;
-            make::narrowed(lowering, product, dtype)
+            lowering.settle(product, dtype)
         }
         ReduceOp::Max | ReduceOp::Min if dtype == DType::U32 => {
             let words = order::flipped(lowering, x.value)?;
@@ -50,7 +50,7 @@ pub(super) fn reduce(lowering: &mut Lowering<'_>, op: ReduceOp, x: Typed, axis: 
         _ => {
             let words = make::widened(lowering, x.value)?;
             let reduced = lowering.apply(over(op), &[words])?;
-            make::narrowed(lowering, reduced, dtype)
+            lowering.settle(reduced, dtype)
         }
     }
 }

@@ -30,6 +30,6 @@ pub(super) fn scan(lowering: &mut Lowering<'_>, op: ScanOp, x: Typed, axis: usiz
         result = make::select(lowering, has_one, combined, result)?;
         step *= 2;
     }
-    let narrow = make::narrowed(lowering, result, x.ty.dtype())?;
+    let narrow = lowering.settle(result, x.ty.dtype())?;
     make::reshape(lowering, narrow, x.ty.shape())
 }
