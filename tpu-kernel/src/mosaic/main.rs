@@ -8,7 +8,7 @@ use super::control;
 use super::function::{Function, element, location};
 use super::memory::memref;
 use crate::chips::Chip;
-use crate::ir::{BlockDim, DType, Kernel, Param, ParamKind, Semantics, Type, Value, Window};
+use crate::ir::{BlockDim, Kernel, Param, ParamKind, Semantics, Type, Value, Window};
 use crate::launch::Binding;
 use crate::legalise::memory::place::held;
 use crate::legalise::memory::windows::{by_elements, starts};

@@ -73,7 +73,8 @@ pub(crate) fn starts(window: &Window) -> Vec<Start> {
 /// The first window that has no dimension left, or counts in elements and cannot be seen to be aligned.
 pub(in crate::legalise) fn check(kernel: &Kernel, chip: &Chip) -> Result<(), Illegal> {
     for param in &kernel.params {
-        let refuse = |reason| Illegal { chip: chip.name, at: param.name.clone(), rule: Rule::Window(reason), loc: param.loc.clone() };
+        let refuse =
+            |reason| Illegal { chip: chip.name, at: param.name.clone(), rule: Rule::Window(reason), loc: param.loc.clone() };
         if param.window().is_some() && param.ty.shape().rank() == 0 {
             return Err(refuse("a block with every dimension squeezed is a scalar; keep one dimension".to_string()));
         }
