@@ -317,8 +317,9 @@ fn predict(sketch: &Sketch<'_>, steps: u64, vmem: &[VmemRow], loc: Loc) -> Predi
     let drain = engine.saturating_sub(now);
     let all = if shown == 0 { 0 } else { now.max(engine) };
     let cycles = if steps == shown { all } else { fill + drain + (all - fill - drain) * steps / shown.max(1) };
+    // Copies at the same time share the engine.
     let copies: u64 = spans.iter().filter(|span| span.unit == Unit::Dma).map(|span| span.end - span.start).sum();
-    busy.push((Unit::Dma, copies * steps / shown.max(1)));
+    busy.push((Unit::Dma, (copies * steps / shown.max(1)).min(cycles)));
     let moved: u64 = spans
         .iter()
         .filter(|s| s.unit == Unit::Dma)

@@ -6,10 +6,13 @@
 
 use std::io::Write;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{DType, Kernel, Literal, OpKind, ReduceOp, ScanOp};
+use tpu_kernel::ir::{DType, Kernel, Literal, OpKind, Param, ReduceOp, ScanOp, Shape, Type};
+use tpu_kernel::launch::Binding;
 use tpu_kernel::legalise::{Illegal, Rule, legalise, native, stored};
+use tpu_kernel::mosaic;
 use tpu_kernel::passes::verify;
 use tpu_tests::executors::{Array, INTERPRETER, run, same};
+use tpu_tests::libtpu::{accepted, judge, library};
 use tpu_tests::matrix::{Case, cases_on};
 
 const CHIPS: [&Chip; 4] = [&Chip::V4, &Chip::V5E, &Chip::V6E, &Chip::TPU7X];
@@ -39,20 +42,19 @@ fn all_native(kernel: &Kernel, chip: &Chip) -> Result<(), String> {
     region(kernel, &kernel.body.ops, chip)
 }
 
-/// Whether the chip may refuse the kernel with that rule.
+/// Whether the chip may refuse the kernel with that rule: an element type that it lacks, or a vector that it cannot lay out.
 fn refused(kernel: &Kernel, chip: &Chip, refusal: &Illegal) -> bool {
-    let has = |dtype: DType| kernel.params.iter().any(|p| p.ty.dtype() == dtype);
-    let packed_row = |p: &tpu_kernel::ir::Param| {
-        let bits = p.ty.dtype().bits();
-        p.ty.shape().rank() == 1 && (bits == 4 || (bits == 8 && chip.name == "v4"))
-    };
     match refusal.rule {
-        Rule::ElementType(dtype) => has(dtype) && matches!(dtype, DType::I2 | DType::F4E2M1Fn | DType::F8E4M3B11Fnuz),
-        Rule::NoLowering(_) => {
-            kernel.types.iter().any(|&ty| {
-                let bits = ty.dtype().bits();
-                ty.is_tile() && ty.shape().rank() == 1 && (bits == 4 || (bits == 8 && chip.name == "v4"))
-            }) || kernel.params.iter().any(packed_row)
+        Rule::ElementType(dtype) => {
+            let has = kernel.types.iter().any(|ty| ty.dtype() == dtype);
+            has && matches!(dtype, DType::I2 | DType::F4E2M1Fn | DType::F8E4M3B11Fnuz)
+        }
+        Rule::Vector { dtype, length, .. } => {
+            let narrow = dtype.bits() == 4 || (dtype.bits() == 8 && chip.name == "v4");
+            let shape = Shape::new(&[length]);
+            let has =
+                kernel.types.iter().any(|&ty| ty == Type::Tile(stored(ty.dtype()), shape) || ty == Type::Tile(DType::Bool, shape));
+            narrow && !length.is_multiple_of(1024) && has
         }
         _ => false,
     }
@@ -142,6 +144,33 @@ macro_rules! operations {
     )+ };
 }
 
+/// The operations of this file.
+const NAMES: [&str; 23] = [
+    "iota",
+    "broadcast",
+    "reshape",
+    "transpose",
+    "slice",
+    "concat",
+    "rotate",
+    "gather",
+    "sort",
+    "extract",
+    "prng_bits",
+    "reduce sum",
+    "reduce prod",
+    "reduce max",
+    "reduce min",
+    "reduce any",
+    "reduce all",
+    "reduce argmax",
+    "reduce argmin",
+    "scan sum",
+    "scan prod",
+    "scan max",
+    "scan min",
+];
+
 operations! {
     iota: SHAPES "iota";
     broadcast: SHAPES "broadcast";
@@ -159,4 +188,38 @@ operations! {
     truths: SHAPES "reduce any", "reduce all";
     places_of_extrema: SHAPES "reduce argmax", "reduce argmin";
     running: FEW "scan sum", "scan prod", "scan max", "scan min";
+}
+
+/// The kernel's numbers for arrays of one block each, which every chip takes whatever the block.
+fn one_block(kernel: &Kernel) -> Binding {
+    let block = |param: &Param| param.window().map_or(vec![], |w| w.block.iter().map(|b| b.size()).collect::<Vec<_>>());
+    let arrays: Vec<Vec<usize>> = kernel.params.iter().map(block).collect();
+    let lead = kernel.inputs().next().map_or(1, |(at, _)| arrays[at][0]);
+    Binding { sizes: vec![lead as i32], grid: vec![1], arrays }
+}
+
+/// What is legal compiles: a sample, or with `STRUCTURE_EVERY=1` everything.
+#[test]
+fn libtpu_accepts_what_is_legal() {
+    let Some(library) = library() else { return };
+    let every = std::env::var("STRUCTURE_EVERY").map_or(61, |n| n.parse().expect("a number"));
+    let only = std::env::var("STRUCTURE_ONLY").unwrap_or_default();
+    let names: Vec<&str> = NAMES.iter().copied().filter(|name| name.contains(&only)).collect();
+    let all: Vec<Case> = names.iter().flat_map(|name| cases_on(name, &SHAPES)).collect();
+    let (mut asked, mut refused) = (0, vec![]);
+    for chip in CHIPS {
+        let (mut labels, mut programs) = (vec![], vec![]);
+        for case in all.iter().step_by(every) {
+            if let Ok(program) = mosaic::stablehlo(&case.kernel, &one_block(&case.kernel), chip) {
+                labels.push(&case.name);
+                programs.push(program);
+            }
+        }
+        asked += programs.len();
+        let verdicts = judge(env!("CARGO_BIN_EXE_worker"), &library, chip, programs);
+        let wrong = labels.iter().zip(&verdicts).filter(|(_, verdict)| !accepted(verdict));
+        refused.extend(wrong.map(|(label, verdict)| format!("{label} on {}: {verdict:?}", chip.name)));
+    }
+    let _ = writeln!(std::io::stderr(), "libtpu compiled {} of {asked} kernels", asked - refused.len());
+    assert!(refused.is_empty(), "{} of {asked}:\n{}", refused.len(), refused.join("\n"));
 }

@@ -3,7 +3,9 @@
 //! The kernels are written out, so that what is expected of libtpu depends on nothing that prints.
 
 use std::collections::BTreeSet;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 use tpu_device::libtpu::{Job, Library, LibtpuError, Pool, PoolOptions, Verdict};
 use tpu_kernel::chips::Chip;
@@ -207,11 +209,11 @@ fn within(limit: Duration, mut what: impl FnMut() -> bool) -> bool {
     false
 }
 
-/// Set in the process that is killed while its worker compiles.
+/// Set in the process that is interrupted while its worker compiles.
 const VICTIM: &str = "TPU_TESTS_LIBTPU_VICTIM";
 
 #[test]
-fn workers_end_when_their_pools_process_is_killed() {
+fn workers_end_when_their_pools_process_is_interrupted() {
     let Some(library) = library() else { return };
     if std::env::var_os(VICTIM).is_some() {
         // The estimate follows the grid step by step: it would take minutes.
@@ -219,11 +221,12 @@ fn workers_end_when_their_pools_process_is_killed() {
         let job = Job { chip: &Chip::V5E, program: long, estimate: true };
         let options = PoolOptions { workers: 1, limit: Duration::from_secs(300), program: Some(WORKER.into()) };
         let verdict = Pool::new(&library, options).judge(&[job], &mut |_, _| {});
-        panic!("it was not killed in time: {verdict:?}");
+        panic!("it was not interrupted in time: {verdict:?}");
     }
     let this = std::env::current_exe().expect("a path");
-    let name = "workers_end_when_their_pools_process_is_killed";
-    let mut victim = std::process::Command::new(this).args(["--exact", name]).env(VICTIM, "1").spawn().expect("it runs");
+    let name = "workers_end_when_their_pools_process_is_interrupted";
+    let mut victim = Command::new(this);
+    let mut victim = victim.args(["--exact", name]).env(VICTIM, "1").process_group(0).spawn().expect("it runs");
     let mut workers = vec![];
     let started = within(Duration::from_secs(60), || {
         workers = children(victim.id());
@@ -233,7 +236,9 @@ fn workers_end_when_their_pools_process_is_killed() {
     std::thread::sleep(Duration::from_secs(3));
     let folder = std::fs::read_link(format!("/proc/{}/cwd", workers.first().copied().unwrap_or_default()));
     let still = children(victim.id());
-    victim.kill().expect("it is alive");
+    // As from a terminal: to the process and all in its group.
+    let interrupt = format!("kill -s INT -- -{}", victim.id());
+    assert!(Command::new("/bin/sh").args(["-c", &interrupt]).status().is_ok_and(|status| status.success()));
     victim.wait().expect("it ends");
     let folder = folder.expect("a worker's folder");
     assert!(started && still == workers && workers.len() == 1, "{workers:?} {still:?}");
@@ -253,6 +258,6 @@ fn libraries_that_are_not_libtpu_are_refused() {
 /// A program that is no worker, here the tests' binary run by hand, does not serve.
 #[test]
 fn a_worker_that_nobody_started_leaves() {
-    let status = std::process::Command::new(WORKER).status().expect("it runs");
+    let status = Command::new(WORKER).status().expect("it runs");
     assert_eq!(status.code(), Some(3));
 }

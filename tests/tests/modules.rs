@@ -10,11 +10,11 @@ use tpu_kernel::mosaic::{self, Module};
 use tpu_kernel::passes::canonicalise;
 use tpu_kernel::prelude::*;
 use tpu_tests::kernels::{self, Writer, blocked};
-use tpu_tests::libtpu::{accepted, judge};
+use tpu_tests::libtpu::{accepted, judge, library};
 
 /// What libtpu says of programs for a chip; nothing without it.
 fn verdicts(chip: &'static Chip, programs: &[String]) -> Vec<Verdict> {
-    judge(env!("CARGO_BIN_EXE_worker"), chip, programs.to_vec()).unwrap_or_default()
+    library().map(|library| judge(env!("CARGO_BIN_EXE_worker"), &library, chip, programs.to_vec())).unwrap_or_default()
 }
 
 fn compiles(name: &str, chip: &'static Chip, program: String) {

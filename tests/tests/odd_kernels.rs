@@ -76,11 +76,11 @@ fn all_kernels_are_run() {
     assert_eq!(output.status.code(), Some(3), "the worst of all");
     let rows: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let names: Vec<&str> = rows.iter().map(|row| row["kernel"].as_str().unwrap()).collect();
-    assert_eq!(names, ["scale", "right", "wrong", "ranged", "batch", "narrow"]);
+    assert_eq!(names, ["scale", "right", "wrong", "ranged", "batch", "cases", "narrow"]);
     let words = text(&output.stderr);
     assert!(words.contains("error[R008]") && words.contains("error[D014]"), "{words}");
     let (rows, code) = json(&["list"]);
-    assert_eq!((rows.len(), code), (12, Some(2)), "{rows:?}");
+    assert_eq!((rows.len(), code), (13, Some(2)), "{rows:?}");
 }
 
 #[test]
@@ -93,6 +93,23 @@ fn sizes_that_no_input_binds() {
     // What transformations add.
     assert_eq!(one(&["run", "batch", "--batch", "2"])["config"], "b=128,t=f32,n=300,batch=2,by=2.0");
     assert_eq!(one(&["inspect", "batch"])["windows"][0]["array"], serde_json::json!([3, 300]));
+}
+
+/// What a configuration is called can be given back, also where only the letter case tells names apart.
+#[test]
+fn names_in_both_letter_cases() {
+    let row = one(&["run", "cases", "--config", "N=256,n=500"]);
+    assert_eq!(row["config"], "N=256,n=500");
+    assert_eq!(one(&["run", "cases", "--config", "N=256", "--n", "500"])["config"], row["config"]);
+    // A block size says nothing about the arrays of a file.
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cases_{}.safetensors", std::process::id()));
+    let device = tpu_device::Device::new("v5e").unwrap();
+    let x = tpu_device::Tensor::zeros(&device, tpu_device::DType::I32, &[70]).unwrap();
+    tpu_device::io::save_safetensors(&file, [("x", &x)]).unwrap();
+    let row = one(&["run", "cases", "--config", "N=256", "--input", file.to_str().unwrap()]);
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(row["config"], "N=256,n=70");
+    assert!(fails(2, &["run", "cases", "--config", "m=3"]).contains("known names: N, precision, n"));
 }
 
 #[test]

@@ -30,6 +30,12 @@ fn narrow<B: Dim>(#[block([n] at (i))] x: In<I2, (B,)>, #[block([n] at (i))] o: 
     o.store(x.load());
 }
 
+/// A block size and an array size of one name but for the letter case.
+#[tpu_kernel(grid(i: n / N))]
+fn cases<N: Dim>(#[block([n] at (i))] x: In<i32, (N,)>, #[block([n] at (i))] o: Out<i32, (N,)>) {
+    o.store(x.load());
+}
+
 fn doubled(call: &Call) -> Result<Vec<Vec<f64>>, String> {
     Ok(vec![call.array("x")?.values.iter().map(|x| x * 2.0).collect()])
 }
@@ -57,6 +63,7 @@ fn main() -> ExitCode {
         .kernel(batch().named("batch").sizes([("batch", 3)]))
         .kernel(batch().named("unnamed_batch"))
         .kernel(Entry::new(count().b(128)).dtypes("T", [DType::I32, DType::F32]).scalar("first", -3))
+        .kernel(Entry::new(cases().n(128)).sizes([("n", 300)]))
         .kernel(Entry::new(check().b(128)).sizes([("n", 300)]))
         .kernel(Entry::new(narrow().b(2048)).sizes([("n", 3000)]));
     tpu_device::tpuk::main(catalogue)

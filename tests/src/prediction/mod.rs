@@ -1,5 +1,7 @@
 //! Predicted cycles against those that libtpu estimates.
 
 pub mod kernels;
+pub mod plot;
 pub mod points;
 pub mod records;
+pub mod summary;

@@ -12,6 +12,8 @@ const F32: DType = DType::F32;
 pub struct Point {
     /// What kind of kernel: `matmul`, `attention` …
     pub class: &'static str,
+    /// Whether no constant of the model was chosen with it in sight.
+    pub held_out: bool,
     /// What it computes: launches of one problem differ in tiling alone.
     pub problem: String,
     /// Its block sizes.
@@ -35,7 +37,7 @@ fn point(class: &'static str, problem: String, launch: &dyn Launchable, inputs: 
     canonicalise(&mut kernel);
     let tiling: Vec<String> = launch.config().blocks.iter().map(|(name, n)| format!("{}={n}", name.to_lowercase())).collect();
     let inputs = inputs.iter().map(|(dtype, shape)| (*dtype, shape.to_vec())).collect();
-    Point { class, problem, tiling: tiling.join(" "), kernel, inputs }
+    Point { class, held_out: false, problem, tiling: tiling.join(" "), kernel, inputs }
 }
 
 /// Every point, in a fixed order.
@@ -45,7 +47,70 @@ pub fn points() -> Vec<Point> {
     attentions(&mut all);
     rows(&mut all);
     elementwise(&mut all);
+    let seen = all.len();
+    others(&mut all);
+    all[seen..].iter_mut().for_each(|point| point.held_out = true);
     all
+}
+
+/// Launches that came after the model: other sizes, other blocks.
+fn others(all: &mut Vec<Point>) {
+    let products: [(DType, [usize; 3], &[[usize; 3]]); 6] = [
+        (BF16, [768, 768, 768], &[[128, 256, 384], [384, 384, 384], [256, 768, 256], [384, 768, 768]]),
+        (BF16, [1536, 1024, 512], &[[256, 256, 512], [512, 512, 256], [768, 512, 512]]),
+        (BF16, [3072, 3072, 1024], &[[512, 512, 512], [1024, 768, 512], [768, 1024, 1024]]),
+        (BF16, [512, 8192, 512], &[[256, 1024, 512], [512, 512, 512], [128, 2048, 256]]),
+        (F32, [768, 1536, 1024], &[[256, 512, 512], [384, 384, 1024], [128, 768, 256]]),
+        (BF16, [1024, 1000, 1024], &[[256, 1024, 512], [512, 512, 512]]),
+    ];
+    for (dtype, [m, n, k], tilings) in products {
+        for &[bm, bn, bk] in tilings {
+            let launch = kernels::matmul().bm(bm).bn(bn).bk(bk);
+            let inputs: [(DType, &[usize]); 2] = [(dtype, &[m, k]), (dtype, &[k, n])];
+            all.push(point("matmul", format!("matmul {dtype} {m}x{n}x{k}"), &launch, &inputs));
+        }
+    }
+    let heads: [(DType, [usize; 3], [usize; 2]); 5] = [
+        (BF16, [6, 1536, 128], [256, 512]),
+        (BF16, [4, 2048, 128], [512, 256]),
+        (F32, [2, 2048, 128], [256, 512]),
+        (BF16, [8, 1024, 128], [128, 512]),
+        (BF16, [4, 512, 256], [128, 128]),
+    ];
+    for (dtype, [heads, t, d], [bq, bk]) in heads {
+        let launch = kernels::attention().bq(bq).bk(bk).hd(d);
+        let array: &[usize] = &[heads, t, d];
+        all.push(point("attention", format!("attention {dtype} {heads}x{t}x{d}"), &launch, &[(dtype, array); 3]));
+    }
+    let rows: [(DType, [usize; 2], usize); 5] = [
+        (F32, [1024, 768], 128),
+        (F32, [8192, 512], 512),
+        (BF16, [2048, 2048], 128),
+        (F32, [1024, 4096], 64),
+        (F32, [640, 1280], 32),
+    ];
+    for (dtype, [rows, cols], r) in rows {
+        let x: (DType, &[usize]) = (dtype, &[rows, cols]);
+        let weights: (DType, &[usize]) = (F32, &[1, cols]);
+        let name = |kernel: &str| format!("{kernel} {dtype} {rows}x{cols}");
+        all.push(point("softmax", name("softmax"), &kernels::softmax().r(r).c(cols), &[x]));
+        all.push(point("norm", name("layer_norm"), &kernels::layer_norm().r(r).c(cols), &[x, weights, weights]));
+        all.push(point("norm", name("rms_norm"), &kernels::rms_norm().r(r).c(cols), &[x, weights]));
+    }
+    let planes: [(DType, [usize; 2], [usize; 2]); 5] = [
+        (F32, [2048, 1536], [128, 768]),
+        (F32, [512, 8192], [64, 1024]),
+        (BF16, [2048, 4096], [128, 2048]),
+        (F32, [3000, 2000], [256, 512]),
+        (BF16, [16384, 256], [1024, 256]),
+    ];
+    for (dtype, [rows, cols], [r, c]) in planes {
+        let x: (DType, &[usize]) = (dtype, &[rows, cols]);
+        let name = |kernel: &str| format!("{kernel} {dtype} {rows}x{cols}");
+        all.push(point("elementwise", name("add"), &kernels::add().r(r).c(c), &[x, x]));
+        all.push(point("elementwise", name("gelu"), &kernels::gelu().r(r).c(c), &[x]));
+        all.push(point("elementwise", name("swiglu"), &kernels::swiglu().r(r).c(c), &[x, x]));
+    }
 }
 
 /// Six tilings of cubes, and products that are no cubes.

@@ -3,7 +3,9 @@
 use super::points::{Point, points};
 use std::collections::HashMap;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::launch::{Config, bind};
+use tpu_kernel::launch::{Binding, Config, bind};
+use tpu_kernel::legalise::legalise;
+use tpu_kernel::mosaic;
 use tpu_kernel::predict::{Prediction, predict};
 
 /// The recorded estimates. A line each: chip, point, cycles. The first line names libtpu's version.
@@ -18,6 +20,8 @@ pub struct Pair {
     pub chip: &'static Chip,
     /// Which kind of kernel.
     pub class: &'static str,
+    /// Whether no constant of the model was chosen with it in sight.
+    pub held_out: bool,
     /// What it computes.
     pub problem: String,
     /// With which blocks.
@@ -54,10 +58,37 @@ pub fn recorded() -> HashMap<(String, String), u64> {
     fields.collect()
 }
 
+fn bound(point: &Point, chip: &Chip) -> Option<Binding> {
+    bind(&point.kernel, chip, &point.inputs, &Config::default()).ok()
+}
+
 /// The prediction of a point, where the chip can launch it.
 pub fn prediction(point: &Point, chip: &Chip) -> Option<Prediction> {
-    let binding = bind(&point.kernel, chip, &point.inputs, &Config::default()).ok()?;
-    Some(predict(&point.kernel, &binding, chip))
+    let binding = bound(point, chip)?;
+    let legal = legalise(&point.kernel, chip).ok()?;
+    Some(predict(&legal, &binding, chip))
+}
+
+/// The program that libtpu estimates for a point: its arrays lie in device memory, row by row, as the kernel's windows take
+/// them, so that the estimate has no copies but those of windows. Left alone, XLA keeps small arrays in vector memory.
+pub fn program(point: &Point, chip: &Chip) -> Option<String> {
+    let text = mosaic::stablehlo(&point.kernel, &bound(point, chip)?, chip).ok()?;
+    let colours: Vec<String> =
+        (0..point.inputs.len()).map(|at| format!("{{\\22operand_index\\22: {at}, \\22color\\22: 0}}")).collect();
+    let passes = "\\22needs_layout_passes\\22: true";
+    let text = text.replace(passes, &format!("{passes}, \\22input_memory_space_colors\\22: [{}]", colours.join(", ")));
+    let (signature, rest) = text.split_once(" {\n    %")?;
+    let mut placed = String::new();
+    for part in signature.split_inclusive("tensor<") {
+        match part.split_once('>') {
+            Some((ty, after)) if placed.ends_with("tensor<") => {
+                let order: Vec<String> = (0..ty.matches('x').count()).rev().map(|d| d.to_string()).collect();
+                placed.push_str(&format!("{ty}> {{mhlo.layout_mode = \"{{{}}}\"}}{after}", order.join(",")));
+            }
+            _ => placed.push_str(part),
+        }
+    }
+    Some(format!("{placed} {{\n    %{rest}"))
 }
 
 /// Every recorded estimate beside its prediction.
@@ -70,7 +101,7 @@ pub fn pairs() -> Vec<Pair> {
             let Some(&estimated) = recorded.get(&(chip.name.to_string(), point.name())) else { continue };
             let Some(predicted) = prediction(point, chip) else { continue };
             let (problem, tiling) = (point.problem.clone(), point.tiling.clone());
-            pairs.push(Pair { chip, class: point.class, problem, tiling, estimated, predicted });
+            pairs.push(Pair { chip, class: point.class, held_out: point.held_out, problem, tiling, estimated, predicted });
         }
     }
     pairs

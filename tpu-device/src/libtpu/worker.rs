@@ -8,7 +8,7 @@ use super::wire::{Answer, Broken, Line, Question};
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -72,6 +72,8 @@ impl Worker {
         let program = std::path::absolute(start.program).map_err(|e| cannot(e.to_string()))?;
         let mut command = Command::new(program);
         command.args(start.args).current_dir(folder.path());
+        // An interrupt from the terminal is for the pool's process: a worker ends with it, and tidies up.
+        command.process_group(0);
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
         command.env(LIBRARY, start.library).env(FOLDER, folder.path()).env_remove(ESTIMATES);
         // No search for a metadata server that is not there, which takes minutes; no lock against a second process; no log files.

@@ -1,7 +1,7 @@
 //! One way to launch a registered kernel: a configuration, element types, sizes and scalars, each by name.
 //!
 //! Rules: a name is looked for as it is written first, then in any letter case; block sizes and element types are shown
-//! in lower case, as the methods of a launch have them. What a case is called is what `--config` takes.
+//! in lower case, as the methods of a launch have them, unless a size has that name. What a case is called is what `--config` takes.
 
 use super::catalogue::Entry;
 use super::failure::Failure;
@@ -82,6 +82,13 @@ impl Declared {
         names
     }
 
+    /// A name as it is shown: that of a block size or element type in lower case, unless something else has that name.
+    fn shown(&self, entry: &Entry, name: &str, what: Name) -> String {
+        let lower = name.to_lowercase();
+        let own = matches!(what, Name::Block(_) | Name::Element(_)) && self.find(entry, &lower) == Some((name, what));
+        if own { lower } else { name.to_string() }
+    }
+
     fn find<'e>(&self, entry: &'e Entry, name: &str) -> Option<(&'e str, Name)> {
         let names = self.names(entry);
         let exact = names.iter().find(|(n, _)| *n == name);
@@ -150,8 +157,11 @@ pub(super) fn knows(entry: &Entry, name: &str) -> bool {
 pub(super) fn unknown(entries: &[&Entry], name: &str) -> Failure {
     let mut known: Vec<String> = vec![];
     for entry in entries {
-        let names = Declared::of(entry).map(|declared| declared.names(entry)).unwrap_or_default();
-        known.extend(names.into_iter().map(|(name, what)| shown(name, what)));
+        let names = |declared: Declared| {
+            let names = declared.names(entry).into_iter();
+            names.map(|(name, what)| declared.shown(entry, name, what)).collect::<Vec<_>>()
+        };
+        known.extend(Declared::of(entry).map(names).unwrap_or_default());
     }
     let mut distinct: Vec<String> = vec![];
     known.into_iter().for_each(|name| {
@@ -167,13 +177,6 @@ pub(super) fn unknown(entries: &[&Entry], name: &str) -> Failure {
         _ => "these kernels have".to_string(),
     };
     Failure::usage(format!("{who} no `{name}`{hint}\n  known names: {}", distinct.join(", ")))
-}
-
-fn shown(name: &str, what: Name) -> String {
-    match what {
-        Name::Block(_) | Name::Element(_) => name.to_lowercase(),
-        Name::Precision | Name::Size | Name::Scalar(_) => name.to_string(),
-    }
 }
 
 impl Case<'_> {
@@ -228,7 +231,8 @@ impl Case<'_> {
         let types = self.declared.arrays().map(|argument| {
             self.dtype(argument).ok_or_else(|| {
                 let (name, parameter) = (argument.name, argument.parameter.unwrap_or_default());
-                let example = format!("--config {}=f32", parameter.to_lowercase());
+                let shown = argument.parameter.map(|p| self.declared.shown(self.entry, p, Name::Element(p)));
+                let example = format!("--config {}=f32", shown.unwrap_or_default());
                 Failure::usage(format!(
                     "the element type `{parameter}` of operand `{name}` is not chosen: give it with `{example}`"
                 ))
@@ -288,7 +292,8 @@ impl Case<'_> {
     /// Without any size: those of the arrays of a file decide.
     pub(super) fn without_sizes(&self, kept: &Settings) -> Self {
         let mut case = self.clone();
-        case.sizes.retain(|name, _| kept.iter().any(|(n, _)| n.eq_ignore_ascii_case(name)));
+        let means = |given: &str, size: &str| self.declared.find(self.entry, given) == Some((size, Name::Size));
+        case.sizes.retain(|name, _| kept.iter().any(|(given, _)| means(given, name)));
         case
     }
 
@@ -312,11 +317,11 @@ impl Case<'_> {
         let Parameters { blocks, elements, .. } = *self.declared.parameters;
         let block = |name: &&'static str| {
             let value = self.config.blocks.iter().find(|(n, _)| n == name)?.1;
-            Some((name.to_lowercase(), value.to_string()))
+            Some((self.declared.shown(self.entry, name, Name::Block(name)), value.to_string()))
         };
         let element = |name: &&'static str| {
             let value = self.elements.iter().find(|(n, _)| n == name)?.1;
-            Some((name.to_lowercase(), value.to_string()))
+            Some((self.declared.shown(self.entry, name, Name::Element(name)), value.to_string()))
         };
         let mut chosen: Vec<(String, String)> =
             blocks.iter().filter_map(block).chain(elements.iter().filter_map(element)).collect();

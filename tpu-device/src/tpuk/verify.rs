@@ -227,3 +227,38 @@ impl Row {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(judged: &Judged) -> (Value, String) {
+        let row = Row { kernel: "k".into(), config: "b=8".into(), chip: "v5e", predicted: Some(7), judged: None };
+        (row.json(judged), row.text(judged, 3))
+    }
+
+    #[test]
+    fn a_refusal_is_shown_at_the_line_of_the_kernel() {
+        let line = line!() + 1;
+        let place = Some(("tpu-device/src/tpuk/verify.rs".to_string(), line, 13));
+        let judged = Judged::by_libtpu(&Verdict::Refused { reason: "no such layout".into(), place }, "k", "v5e");
+        let (json, text) = row(&judged);
+        assert_eq!(json["verdict"], "refused");
+        assert_eq!(json["reason"], format!("tpu-device/src/tpuk/verify.rs:{line}:13: no such layout"));
+        assert!(text.starts_with("k    v5e    refused  "), "{text}");
+        let rendered = judged.rendered.unwrap();
+        assert!(rendered.starts_with("error: libtpu refuses kernel `k` for v5e: no such layout\n"), "{rendered}");
+        assert!(rendered.contains("let place = Some((") && rendered.contains("^^^^^"), "{rendered}");
+        let nowhere = Judged::by_libtpu(&Verdict::Refused { reason: "no".into(), place: None }, "k", "v5e");
+        assert_eq!((nowhere.reason, nowhere.exit), (Some("no".to_string()), Exit::Refused));
+    }
+
+    #[test]
+    fn crashes_and_cycles() {
+        let (json, _) = row(&Judged::by_libtpu(&Verdict::Crashed { how: "SIGSEGV".into() }, "k", "v5e"));
+        assert_eq!((&json["verdict"], &json["reason"]), (&"crashed".into(), &"SIGSEGV".into()));
+        let (json, text) = row(&Judged::by_libtpu(&Verdict::Accepted { estimated_cycles: Some(9) }, "k", "v5e"));
+        assert_eq!((&json["estimated_cycles"], &json["predicted_cycles"], &json["reason"]), (&9.into(), &7.into(), &Value::Null));
+        assert!(text.contains("9 estimated") && text.contains("7 predicted") && !text.contains('\n'), "{text}");
+    }
+}

@@ -22,4 +22,5 @@ pub use error::LaunchError;
 pub(crate) use exact::scalar;
 pub(crate) use maps::Numbers;
 pub use target::{Allow, Arg, Argument, Config, Launchable, Parameters, Target};
+pub(crate) use vmem::padded_bytes;
 pub use vmem::{VmemRow, vmem};

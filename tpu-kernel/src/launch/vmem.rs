@@ -82,7 +82,7 @@ pub fn vmem(kernel: &Kernel, binding: &Binding) -> Vec<VmemRow> {
 }
 
 /// Bytes of a block in vector memory, where an element takes that many bits.
-pub(super) fn padded_bytes(dtype: DType, bits: u32, shape: &[usize]) -> u64 {
+pub(crate) fn padded_bytes(dtype: DType, bits: u32, shape: &[usize]) -> u64 {
     let packing = 32 / dtype.bits() as usize;
     let (rows, columns, leading) = match *shape {
         [] => (1, 1, &[][..]),

@@ -237,9 +237,6 @@ impl Lowering<'_> {
             if let Some(rule) = super::table::missing(self.chip, ty.dtype()) {
                 return Err(self.refuse(rule));
             }
-            if !super::table::vector(self.chip, represented(*ty)) {
-                return Err(self.refuse(Rule::NoLowering(ty.dtype())));
-            }
         }
         if let Some(rule) = super::table::memory::vector(self.chip, kind, &types, &results) {
             return Err(self.refuse(rule));

@@ -9,7 +9,7 @@ pub(super) mod memory;
 pub(super) mod products;
 mod structure;
 
-pub(super) use structure::{gathers, last, vector};
+pub(super) use structure::{gathers, last};
 
 use super::Rule;
 use crate::chips::Chip;

@@ -5,9 +5,11 @@
 //! calibrated on the cycles that libtpu estimates (`docs/prediction.md`), which are a model too.
 //!
 //! The way of a prediction: `plan` says what each operation of the body asks of the units (`work`, by registers: `layout`);
-//! `sample` picks grid steps; `walk` takes the branches and loops of each; `pipeline` lets copies and steps overlap.
+//! `sample` picks grid steps; `walk` takes the branches and loops of each; `pipeline` lets copies and steps overlap; `lints` compare
+//! the prediction with those of changed launches.
 
 mod layout;
+mod lints;
 mod model;
 mod pipeline;
 mod plan;
@@ -23,6 +25,7 @@ pub use report::{Bottleneck, Lint, Overheads, Prediction, Roof, Span, TIMELINE_S
 use crate::chips::{Chip, LANES, SUBLANES};
 use crate::ir::Kernel;
 use crate::launch::{Binding, cost};
+use lints::Linter;
 use model::Model;
 use pipeline::Flow;
 use plan::Node;
@@ -67,6 +70,7 @@ pub fn predict(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Prediction {
     }
     prediction.bottleneck = bottleneck(&flow);
     prediction.steps = model.timeline();
+    prediction.lints = Linter { kernel, binding, chip, rates, model: &model, turns: &turns, flow: &flow }.all();
     prediction
 }
 

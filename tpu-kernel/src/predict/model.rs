@@ -6,10 +6,10 @@ use super::plan::{Node, plan};
 use super::sample::indices;
 use super::table::Rates;
 use super::timeline::Timeline;
-use super::walk::Walker;
+use super::walk::{Step, Walker};
 use super::{Span, TIMELINE_STEPS, Unit};
 use crate::chips::Chip;
-use crate::ir::{Kernel, Literal, Semantics, Window};
+use crate::ir::{Kernel, Literal, Op, Semantics, Window};
 use crate::launch::{Binding, Numbers};
 
 /// What a prediction is made from.
@@ -75,8 +75,15 @@ impl<'a> Model<'a> {
             });
             moves.collect()
         };
+        // Without branches and loops every step does the same.
+        let mut branches = false;
+        each(&self.nodes, &mut |node| branches |= !matches!(node, Node::Scalar(_) | Node::Tile(_)));
+        let mut same: Option<Step> = None;
         let turn = |(at, (step, stands_for)): (usize, &(Vec<i32>, f64))| Turn {
-            step: walker.step(&self.nodes, step),
+            step: match &same {
+                Some(done) if !branches => done.clone(),
+                _ => same.insert(walker.step(&self.nodes, step)).clone(),
+            },
             stands_for: *stands_for,
             moves: moves(at),
         };
@@ -97,7 +104,12 @@ impl<'a> Model<'a> {
     }
 
     pub(super) fn flow(&self, turns: &[Turn], overlap: bool) -> Flow {
-        run(&self.channels, turns, self.between(), &self.rates, overlap, &mut Nobody)
+        self.flow_of(&self.channels, turns, overlap)
+    }
+
+    /// The flow with other windows.
+    pub(super) fn flow_of(&self, channels: &[Channel], turns: &[Turn], overlap: bool) -> Flow {
+        run(channels, turns, self.between(), &self.rates, overlap, &mut Nobody)
     }
 
     /// The first steps of the grid.
@@ -155,6 +167,21 @@ pub(super) fn each<'n, 'a>(nodes: &'n [Node<'a>], visit: &mut dyn FnMut(&'n Node
             Node::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|arm| each(arm, visit)),
             Node::For { body, .. } => each(body, visit),
             Node::While { test, body } => [test, body].into_iter().for_each(|arm| each(arm, visit)),
+        }
+    }
+}
+
+/// Changes what one operation asks of a unit by a factor.
+pub(super) fn scale(nodes: &mut [Node<'_>], op: &Op, unit: Unit, factor: f64) {
+    for node in nodes {
+        match node {
+            Node::Tile(cost) if std::ptr::eq(cost.op, op) => {
+                cost.work.iter_mut().for_each(|(_, work)| work.0[unit as usize] *= factor);
+            }
+            Node::Scalar(_) | Node::Tile(_) => {}
+            Node::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|arm| scale(arm, op, unit, factor)),
+            Node::For { body, .. } => scale(body, op, unit, factor),
+            Node::While { test, body } => [test, body].into_iter().for_each(|arm| scale(arm, op, unit, factor)),
         }
     }
 }

@@ -9,6 +9,7 @@ use super::table::Rates;
 use super::walk::Step;
 
 /// A window of the pipeline.
+#[derive(Clone)]
 pub(super) struct Channel {
     pub(super) name: String,
     pub(super) output: bool,

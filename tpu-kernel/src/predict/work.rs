@@ -186,23 +186,22 @@ impl Product {
         }
     }
 
-    /// Cycles of the matrix units.
-    pub(super) fn cycles(&self, chip: &Chip, rates: &Rates) -> f64 {
+    /// Cycles in which the rows of the left operand pass by, and in which the right one is brought in: they overlap.
+    pub(super) fn parts(&self, chip: &Chip, rates: &Rates) -> (f64, f64) {
         let side = chip.mxu_size;
         let depth = self.k.div_ceil(side) as f64;
         // Half a tile of columns costs half.
         let width = (self.n.div_ceil(LANES) * LANES) as f64 / side as f64;
         let rows = self.m.next_multiple_of(SUBLANES) as f64;
-        let columns = self.n.div_ceil(side) as f64;
-        let stream = rows * depth * width.min(columns) * rates.row;
-        let weights = depth * columns * rates.weights;
-        self.batch as f64 * self.passes * stream.max(weights)
+        let times = self.batch as f64 * self.passes;
+        (times * rows * depth * width * rates.row, times * depth * self.n.div_ceil(side) as f64 * rates.weights)
     }
 
     /// The work, operands in registers.
     pub(super) fn work(&self, chip: &Chip, rates: &Rates) -> Work {
         let mut work = Work::default();
-        work.add(Unit::Mxu, self.cycles(chip, rates));
+        let (stream, weights) = self.parts(chip, rates);
+        work.add(Unit::Mxu, stream.max(weights));
         work
     }
 }

@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn every_name_of_the_page_has_a_value() {
-        let names: Vec<&str> =
-            super::PAGE.split("{{").skip(1).filter_map(|part| part.split_once("}}")).map(|(name, _)| name).collect();
+        let pages = [super::PAGE, super::PREDICTED].concat();
+        let names: Vec<&str> = pages.split("{{").skip(1).filter_map(|part| part.split_once("}}")).map(|(name, _)| name).collect();
         assert!(names.len() >= 16, "{names:?}");
         for name in names {
             assert!(include_str!("mod.rs").contains(&format!("\"{name}\" =>")), "{name}");

@@ -42,14 +42,19 @@ pub(super) fn roofline(inspection: &Inspection, prediction: &Prediction) -> Stri
     let limit = roof.flops_per_cycle.min(roof.bytes_per_cycle * point.0);
     let scale = Scale::new(point, ridge, roof.flops_per_cycle, roof.bytes_per_cycle);
     let words = format!(
-        "<p class=caption><span>{} operations a byte, where the chip turns from bandwidth to arithmetic at {}. {} a second is {} of what \
+        "<p class=caption><span>{} a byte, where the chip turns from bandwidth to arithmetic at {}. {} a second is {} of what \
          the roof allows.</span></p>",
-        digits(point.0),
+        operations(point.0),
         digits(ridge),
         large(point.1 * clock, "FLOP"),
         ratio(point.1 / limit),
     );
     format!("{}{words}", svg(&scale, point, ridge, limit, prediction, clock))
+}
+
+fn operations(n: f64) -> String {
+    let n = digits(n);
+    if n == "1" { "1 operation".to_string() } else { format!("{n} operations") }
 }
 
 fn rate_text(rate: f64) -> String {

@@ -90,7 +90,7 @@
   const tracks = [...timeline.querySelectorAll(".track")];
   const height = timeline.getAttribute("height");
   const LETTER = 6.7;
-  let width = 1200, from = 0, to = end;
+  let width = 0, from = 0, to = end;
 
   const room = () => width - left - right;
   const at = (cycle) => left + (cycle - from) / (to - from) * room();

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use tpu_kernel::predict::{Prediction, Span, Unit};
 
 /// The picture's width where nothing scales it, and what lies left and right of the plot.
-const WIDTH: f64 = 1200.0;
+const WIDTH: f64 = 1150.0;
 const LEFT: f64 = 86.0;
 const RIGHT: f64 = 36.0;
 /// Above the lanes: the steps' numbers. Below: the axis.

@@ -11,18 +11,19 @@ pub(super) fn sentence(prediction: &Prediction) -> String {
     let overheads = prediction.overheads;
     match prediction.bottleneck {
         Bottleneck::Unit(Unit::Dma) => {
-            format!(
-                "Copies between device memory and vector memory set the pace: the DMA works {} of the time.",
-                of(prediction.units.of(Unit::Dma))
-            )
+            let could = prediction.roof.bytes_per_cycle * prediction.cycles as f64;
+            let used = share(prediction.bytes, if could.is_finite() { could as u64 } else { 0 });
+            format!("Copies between device memory and vector memory set the pace: they use {used} of the bandwidth.")
         }
         Bottleneck::Unit(unit) => {
             format!("The {} sets the pace: it works {} of the time.", long(unit), of(prediction.units.of(unit)))
         }
         Bottleneck::Latency => "No unit sets the pace: operations wait for the results of others.".to_string(),
-        Bottleneck::Steps => {
-            format!("The grid’s steps are so short that entering them takes longest: {} of the time.", of(overheads.steps))
-        }
+        // A step that waits for a copy which takes longer than it computes is short too.
+        Bottleneck::Steps => format!(
+            "Each step of the grid does little: getting from one to the next and waiting for its blocks takes {} of the time.",
+            of(overheads.steps.saturating_add(overheads.waits))
+        ),
         Bottleneck::Fill => format!(
             "The launch is so short that its first copies in and last copies out take longest: {} of the time.",
             of(overheads.fill.saturating_add(overheads.drain))
@@ -55,20 +56,24 @@ pub(super) fn name(bottleneck: Bottleneck) -> String {
 /// A bar for each unit, and one for what the launch goes to.
 pub(super) fn work(inspection: &Inspection, prediction: &Prediction) -> String {
     let bar = |(unit, cycles): (Unit, u64)| {
-        let text = share(cycles, prediction.cycles);
-        let most = prediction.bottleneck == Bottleneck::Unit(unit);
+        // Copies at the same time each have their cycles.
+        let (text, about) = if unit == Unit::Dma && cycles > prediction.cycles {
+            let at_once = format!("{:.1}", fraction(cycles, prediction.cycles));
+            (format!("{at_once}×"), format!("copies overlap: {at_once} are under way on average"))
+        } else {
+            let about = format!("{} cycles, {}", count(cycles), time(cycles, inspection.chip.clock_mhz));
+            (share(cycles, prediction.cycles), about)
+        };
+        let state = if prediction.bottleneck == Bottleneck::Unit(unit) {
+            " most"
+        } else if cycles == 0 {
+            " idle"
+        } else {
+            ""
+        };
         format!(
-            "<div class=\"unit{state}\" title=\"{cycles} cycles, {time}\"><span class=unitname>{name}</span>\
+            "<div class=\"unit{state}\" title=\"{about}\"><span class=unitname>{name}</span>\
              <span class=meter><i class=\"{class}\" style=\"width:{width:.2}%\"></i></span><span class=n>{text}</span></div>",
-            state = if most {
-                " most"
-            } else if cycles == 0 {
-                " idle"
-            } else {
-                ""
-            },
-            cycles = count(cycles),
-            time = time(cycles, inspection.chip.clock_mhz),
             name = unit.name(),
             class = class(unit),
             width = (fraction(cycles, prediction.cycles) * 100.0).min(100.0),
@@ -107,4 +112,45 @@ fn whole(inspection: &Inspection, prediction: &Prediction) -> String {
         "<h3>The whole launch</h3><div class=whole>{segments}</div><table class=parts><thead><tr><th scope=col>part</th>\
          <th scope=col class=n>cycles</th><th scope=col class=n>time</th><th scope=col class=n>share</th></tr></thead><tbody>{lines}</tbody></table>"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sentence;
+    use tpu_kernel::predict::{Bottleneck, Overheads, Prediction, Roof, Unit, Units};
+
+    fn prediction(bottleneck: Bottleneck) -> Prediction {
+        Prediction {
+            chip: "v5e",
+            cycles: 1000,
+            bottleneck,
+            units: Units::from_iter([(Unit::Dma, 3500), (Unit::Mxu, 830)]),
+            overheads: Overheads { fill: 100, drain: 50, steps: 110, waits: 510 },
+            grid_steps: 4,
+            steps: vec![],
+            lints: vec![],
+            flops: 0,
+            bytes: 100_000,
+            roof: Roof { flops_per_cycle: 1.0, bytes_per_cycle: 500.0 },
+        }
+    }
+
+    #[test]
+    fn every_bottleneck_is_a_sentence_with_its_share() {
+        let about = |bottleneck| sentence(&prediction(bottleneck));
+        assert!(about(Bottleneck::Unit(Unit::Mxu)).contains("works 83% of the time"));
+        assert!(about(Bottleneck::Unit(Unit::Dma)).contains("20% of the bandwidth"));
+        assert!(about(Bottleneck::Steps).contains("62% of the time"));
+        assert!(about(Bottleneck::Fill).contains("15% of the time"));
+        assert!(about(Bottleneck::Latency).contains("No unit"));
+        assert!(about(Bottleneck::Nothing).contains("nothing runs"));
+        let endless = Prediction {
+            cycles: 0,
+            roof: Roof { flops_per_cycle: 1.0, bytes_per_cycle: f64::INFINITY },
+            ..prediction(Bottleneck::Nothing)
+        };
+        for bottleneck in Unit::ALL.map(Bottleneck::Unit) {
+            assert!(sentence(&Prediction { bottleneck, ..endless.clone() }).contains("0%"));
+        }
+    }
 }

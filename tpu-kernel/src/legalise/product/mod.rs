@@ -9,9 +9,9 @@ mod floats;
 mod integers;
 
 use super::lowering::{Lowering, Typed};
-use super::table::products;
+use super::table::{memory, products};
 use super::{Illegal, Rule};
-use crate::ir::{DotDims, OpKind, Precision, Type, Value};
+use crate::ir::{DType, DotDims, OpKind, Precision, Type, Value};
 
 /// A product of tiles of the user's types.
 pub(super) fn dot(
@@ -22,6 +22,8 @@ pub(super) fn dot(
     result: Type,
 ) -> Result<Value, Illegal> {
     let &[a, b] = operands else { return Err(lowering.refuse(Rule::Unverified("it must have two operands"))) };
+    let floats = [a, b].iter().any(|x| x.ty.dtype().is_float());
+    let [a, b] = [laid_out(lowering, a, floats)?, laid_out(lowering, b, floats)?];
     if !products::form(dims, a.ty.shape().rank(), b.ty.shape().rank()) {
         return dimensions::dot(lowering, a, b, dims, precision, result.shape());
     }
@@ -29,6 +31,15 @@ pub(super) fn dot(
         (false, false) => integers::dot(lowering, a, b, dims),
         _ => floats::dot(lowering, a, b, dims, precision),
     }
+}
+
+/// A vector that the chip can only widen, widened to a type that has its numbers and the same products.
+fn laid_out(lowering: &mut Lowering<'_>, x: Typed, floats: bool) -> Result<Typed, Illegal> {
+    if !memory::ragged(lowering.chip, x.ty) {
+        return Ok(x);
+    }
+    let dtype = if floats { DType::Bf16 } else { DType::I16 };
+    Ok(Typed { value: lowering.cast(x.value, dtype)?, ty: x.ty.with_dtype(dtype) })
 }
 
 /// A product of new values, legalised in turn.

@@ -30,11 +30,12 @@ pub(in crate::legalise) fn ragged(chip: &Chip, ty: Type) -> bool {
     whole_only(chip, dtype) && shape.rank() == 1 && !shape.dim(0).is_multiple_of(whole(dtype))
 }
 
-/// Why the chip has not an operation on such a vector: only loads give it and only conversions to wider types take it.
+/// Why the chip has not an operation on such a vector: only loads give it, only products and conversions to wider types take it.
 pub(in crate::legalise) fn vector(chip: &Chip, kind: &OpKind, operands: &[Type], results: &[Type]) -> Option<Rule> {
     let widens = |to: &Type| to.dtype().bits() >= 16 || !to.dtype().is_number();
     let allowed = match kind {
-        OpKind::Load(_) => true,
+        // A product widens them.
+        OpKind::Load(_) | OpKind::Dot { .. } => true,
         OpKind::Cast(_) => results.iter().all(widens),
         _ => false,
     };

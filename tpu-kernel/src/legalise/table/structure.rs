@@ -1,28 +1,29 @@
 //! Rows of shapes, reductions, rotations, gathers, random bits and messages.
 
+use super::memory::ragged;
 use crate::chips::{Chip, LANES, SUBLANES};
 use crate::ir::{DType, OpKind, ReduceOp, RotateStride, Shape, Type};
 
 /// Whether the chip has one of these operations on operands of these types.
 pub(super) fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
     let word = |dtype: DType| matches!(dtype, DType::F32 | DType::I32 | DType::U32);
-    let moving = operands.iter().all(|ty| !matches!(ty.dtype(), DType::Bool | DType::F16) && vector(chip, *ty));
+    let moving = operands.iter().all(|ty| !matches!(ty.dtype(), DType::Bool | DType::F16) && !ragged(chip, *ty));
     match kind {
         OpKind::Iota { shape, .. } | OpKind::PrngBits(shape) => shape.rank() > 1,
         OpKind::Broadcast(to) => match operands[0] {
             // Of a narrow type only constants are scalars.
-            Type::Scalar(_) => vector(chip, Type::Tile(operands[0].dtype(), *to)),
-            ty => moving && ty.shape() != *to && vector(chip, Type::Tile(ty.dtype(), *to)),
+            Type::Scalar(_) => !ragged(chip, Type::Tile(operands[0].dtype(), *to)),
+            ty => moving && ty.shape() != *to && !ragged(chip, Type::Tile(ty.dtype(), *to)),
         },
         OpKind::Reshape(to) => {
             moving
                 && operands[0].shape() != *to
-                && vector(chip, Type::Tile(operands[0].dtype(), *to))
+                && !ragged(chip, Type::Tile(operands[0].dtype(), *to))
                 && castable(chip, operands[0].dtype(), operands[0].shape(), *to)
         }
         OpKind::Transpose(perm) => moving && !perm.is_sorted(),
         OpKind::Slice { shape, strides, .. } => {
-            moving && strides.iter().all(|&by| by == 1) && vector(chip, Type::Tile(operands[0].dtype(), *shape))
+            moving && strides.iter().all(|&by| by == 1) && !ragged(chip, Type::Tile(operands[0].dtype(), *shape))
         }
         OpKind::Concat { .. } => moving && operands.len() > 1,
         OpKind::Rotate { axis, stride } => {
@@ -49,14 +50,6 @@ pub(super) fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         OpKind::PrngSeed | OpKind::Check(_) => true,
         _ => false,
     }
-}
-
-/// Whether a vector of that type has a form: one of rank 1 and less than 32 bits fills whole registers, on some chips.
-pub(in super::super) fn vector(chip: &Chip, ty: Type) -> bool {
-    let Type::Tile(dtype, shape) = ty else { return true };
-    let &[n] = shape.dims() else { return true };
-    n.is_multiple_of(SUBLANES * LANES)
-        || !(dtype.bits() == 4 || (dtype.bits() == 8 && dtype != DType::Bool && !chip.sublane_gather))
 }
 
 /// The last dimension of a shape.
