@@ -7,18 +7,16 @@ use half::bf16;
 use std::path::{Path, PathBuf};
 use tpu_device::libtpu::Verdict;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{
-    BlockDim, DType, Kernel, OpKind, Precision, Shape, SizeExpr, Value,
-};
+use tpu_kernel::ir::{BlockDim, DType, Kernel, OpKind, Precision, Shape, SizeExpr, Value};
 use tpu_kernel::lang::{Each, Transform};
 use tpu_kernel::launch::{Binding, Config, Launchable, bind};
 use tpu_kernel::mosaic;
 use tpu_kernel::passes::canonicalise;
 use tpu_kernel::prelude::*;
 use tpu_tests::agreement::{self, random_program};
+use tpu_tests::kernels;
 use tpu_tests::kernels::Writer;
 use tpu_tests::libtpu::{accepted, judge, library};
-use tpu_tests::kernels;
 
 // The kernels of the examples, as people run them.
 #[path = "../../examples/attention.rs"]

@@ -186,7 +186,8 @@ fn ask(pool: &Pool, chip: &'static Chip, count: usize, questions: &mut dyn Itera
             }
         }
     }
-    let _ = writeln!(std::io::stderr(), "\r{}: {} cases in {:.0} s        ", chip.name, outcome.cases, begin.elapsed().as_secs_f64());
+    let _ =
+        writeln!(std::io::stderr(), "\r{}: {} cases in {:.0} s        ", chip.name, outcome.cases, begin.elapsed().as_secs_f64());
     Ok(outcome)
 }
 
