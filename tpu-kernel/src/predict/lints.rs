@@ -55,7 +55,7 @@ impl Linter<'_> {
                 && let OpKind::Dot { dims, precision } = &cost.op.kind
             {
                 let [lhs, rhs] = [0, 1].map(|at| self.kernel.ty(cost.op.operands[at]));
-                products.push((cost.op, Product::of(dims, *precision, lhs, rhs)));
+                products.push((cost.op, Product::of(dims, *precision, lhs, rhs, self.rates)));
             }
         });
         let mut lints = vec![];

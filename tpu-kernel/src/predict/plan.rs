@@ -242,7 +242,7 @@ impl<'a> Planner<'a> {
                 fact.layout.spread = lanes || fact.layout.spread;
             }
             OpKind::Dot { dims, precision } => {
-                let product = Product::of(dims, *precision, source, self.ty(op.operands[1]));
+                let product = Product::of(dims, *precision, source, self.ty(op.operands[1]), rates);
                 // Loaded operands stream; computed ones wait until they are there.
                 let begin = if phase == 0 { 0 } else { phase + PHASE };
                 work.push((begin, product.work(self.chip, rates)));

@@ -76,7 +76,8 @@ impl fmt::Display for Bottleneck {
     }
 }
 
-/// Cycles in which each unit works, over the whole launch.
+/// Cycles in which each unit of a core works, over the whole launch. Copies at once count each for itself, without their
+/// latency, so that those of DMA can exceed the launch's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Units(pub(super) [u64; Unit::ALL.len()]);
 
@@ -173,7 +174,7 @@ pub struct Prediction {
     pub units: Units,
     /// Cycles that are no work.
     pub overheads: Overheads,
-    /// Steps of the grid.
+    /// Steps of the grid, over all cores.
     pub grid_steps: u64,
     /// The first steps of the grid on a timeline: at most [`TIMELINE_STEPS`].
     pub steps: Vec<Span>,

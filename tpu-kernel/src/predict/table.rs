@@ -39,6 +39,9 @@ pub(super) struct Rates {
     pub(super) root: f64,
     /// Cycles in which the matrix units take a row of the left operand, for one tile of the right one.
     pub(super) row: f64,
+    /// What a pass over two operands of 8 bits takes of one over bf16: of integers, of floats.
+    pub(super) integers: f64,
+    pub(super) floats: f64,
     /// Cycles in which they take a tile of the right operand.
     pub(super) weights: f64,
     /// Cycles before the first result: of vector operations; more for a product, a reduction along lanes.
@@ -74,6 +77,8 @@ const V5E: Rates = Rates {
     reciprocal: 13.0,
     root: 9.0,
     row: 0.25,
+    integers: 0.5,
+    floats: 1.0,
     weights: 12.0,
     start: 7.0,
     start_product: 143.0,
@@ -105,6 +110,8 @@ const V6E: Rates = Rates {
     reciprocal: 1.0,
     root: 1.0,
     row: 0.25,
+    integers: 0.5,
+    floats: 1.0,
     weights: 31.0,
     start: 7.0,
     start_product: 225.0,
@@ -115,7 +122,7 @@ const V6E: Rates = Rates {
     chain: 2.0,
 };
 
-const TPU7X: Rates = Rates { latency_in: 641.0, latency_out: 640.0, copy_bytes: 1686.0, ..V6E };
+const TPU7X: Rates = Rates { latency_in: 641.0, latency_out: 640.0, copy_bytes: 1686.0, integers: 1.0, floats: 0.5, ..V6E };
 
 impl Rates {
     pub(super) fn of(chip: &Chip) -> &'static Rates {

@@ -167,11 +167,13 @@ pub(super) struct Product {
 }
 
 impl Product {
-    pub(super) fn of(dims: &DotDims, precision: Precision, lhs: Type, rhs: Type) -> Product {
+    pub(super) fn of(dims: &DotDims, precision: Precision, lhs: Type, rhs: Type, rates: &Rates) -> Product {
         let (l, r) = (lhs.shape(), rhs.shape());
         let free = |shape: Shape, axis: Option<usize>| axis.map_or(1, |axis| shape.dim(axis));
         let wide = lhs.dtype().bits() == 32 || rhs.dtype().bits() == 32;
         let integers = lhs.dtype().is_integer() && rhs.dtype().is_integer();
+        let floats = lhs.dtype().is_float() && rhs.dtype().is_float();
+        let bytes = lhs.dtype().bits() <= 8 && rhs.dtype().bits() <= 8;
         Product {
             batch: dims.batch.iter().map(|&(axis, _)| l.dim(axis)).product(),
             m: free(l, dims.lhs_free(l.rank())),
@@ -181,6 +183,9 @@ impl Product {
                 // Ten products of bytes.
                 _ if wide && integers => 10.0,
                 Precision::Highest if wide => 6.0,
+                Precision::High if wide => 3.0,
+                _ if bytes && integers => rates.integers,
+                _ if bytes && floats => rates.floats,
                 _ => 1.0,
             },
         }
