@@ -11,6 +11,7 @@ use tpu_device::libtpu::LibtpuError;
 use tpu_kernel::exec::RunError;
 use tpu_kernel::ir::Rule;
 use tpu_kernel::launch::LaunchError;
+use tpu_kernel::legalise::Illegal;
 use tpu_kernel::transform::TransformError;
 use tpu_kernel::{BuildFault, Error};
 
@@ -64,7 +65,7 @@ fn document() -> String {
 
 /// The codes of every error type.
 fn codes() -> Vec<&'static str> {
-    let device = [DeviceError::CODES, LibtpuError::CODES].concat();
+    let device = [DeviceError::CODES, LibtpuError::CODES, Illegal::CODES].concat();
     [BuildFault::CODES, Error::CODES, Rule::CODES, LaunchError::CODES, TransformError::CODES, RunError::CODES, &device].concat()
 }
 

@@ -7,7 +7,7 @@ use tpu_kernel::ir::{
     Value,
 };
 use tpu_kernel::launch::Binding;
-use tpu_kernel::legalise::Rule;
+use tpu_kernel::legalise::{Rule, legalise};
 use tpu_kernel::mosaic;
 use tpu_tests::executors::{Array, same};
 use tpu_tests::generate::Rng;
@@ -237,6 +237,52 @@ fn products() -> Vec<Case> {
     cases
 }
 
+/// Messages, checks and random bits.
+fn effects() -> Vec<Case> {
+    let mut cases = vec![];
+    for dtype in DType::ALL {
+        let mut w = Writer::new("effects", "control.rs");
+        let [s, c] = [("s", dtype), ("c", DType::Bool)].map(|(name, d)| w.scalar(name, d));
+        let o = w.output("o", DType::U32, &whole(&[8, 128]), &[None, None]);
+        w.effect(OpKind::Print("a \"message\" \\ of ü: {} and {}".into()), &[s, c]);
+        w.effect(OpKind::Print("nothing".into()), &[]);
+        let seed = w.constant(Literal::from(7u32));
+        w.effect(OpKind::PrngSeed, &[seed]);
+        let bits = w.op(OpKind::PrngBits(Shape::new(&[8, 128])), &[]);
+        w.effect(OpKind::PrngSeed, &[seed, seed]);
+        w.open(&[]);
+        let more = w.op(OpKind::PrngBits(Shape::new(&[8, 128])), &[]);
+        w.effect(OpKind::Print("drawn".into()), &[]);
+        let yes = w.close(&[more]);
+        w.open(&[]);
+        let no = w.close(&[bits]);
+        let ty = w.ty(bits);
+        let chosen = w.control(OpKind::If, &[c], vec![yes, no], &[ty])[0];
+        let seen = w.op(OpKind::Extract(vec![3, 5]), &[chosen]);
+        let same = w.op(OpKind::Compare(CompareOp::Eq), &[seen, seen]);
+        w.effect(OpKind::Check("equal \"to\" itself".into()), &[same]);
+        let total = w.binary(BinaryOp::Xor, bits, chosen);
+        w.store(o, total);
+        cases.push(Case { name: format!("effects {dtype}"), kernel: w.finish() });
+    }
+    cases
+}
+
+#[test]
+fn messages_and_random_bits_stay() {
+    let mut chips = 0;
+    effects().iter().for_each(|case| case.check(&mut chips));
+    assert!(chips > 100, "{chips}");
+    let mut w = Writer::new("printed", "control.rs");
+    let x = w.input("x", DType::F32, &whole(&[8, 128]), &[None, None]);
+    let o = w.output("o", DType::F32, &whole(&[8, 128]), &[None, None]);
+    let tile = w.load(x);
+    w.effect(OpKind::Print("{}".into()), &[tile]);
+    w.store(o, tile);
+    let refusal = legalise(&w.finish(), &Chip::V5E).expect_err("a tile in the log");
+    assert_eq!(refusal.to_string(), "`print` has no form on v5e: the log of a chip takes scalars, not a tile<8x128xf32>");
+}
+
 /// Every element type through a branch and both loops, as tiles and scalars.
 fn crossings() -> Vec<Case> {
     let control = |name: &str| ["if ", "for ", "while "].iter().any(|start| name.starts_with(start));
@@ -269,6 +315,7 @@ fn libtpu_compiles_control_flow() {
     let Some(library) = library() else { return };
     let every = std::env::var("STRUCTURE_EVERY").map_or(11, |n| n.parse().expect("a number"));
     let mut cases = products();
+    cases.extend(effects());
     cases.extend(crossings().into_iter().chain(idioms()).step_by(every));
     let (mut asked, mut refused) = (0, vec![]);
     for chip in Chip::ALL {

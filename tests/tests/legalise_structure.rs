@@ -20,7 +20,10 @@ const CHIPS: [&Chip; 4] = [&Chip::V4, &Chip::V5E, &Chip::V6E, &Chip::TPU7X];
 /// Shapes at which a lowering could go wrong, beside those of the matrix, on which `legalised` has every operation.
 const SHAPES: [&[usize]; 6] = [&[7, 100], &[1, 128], &[128, 1], &[3, 5, 32], &[2, 1, 9, 2], &[40]];
 
-/// The same for those operations that take long.
+/// Shapes of several registers, for libtpu alone.
+const LARGE: [&[usize]; 5] = [&[8, 128], &[40, 300], &[5, 16, 128], &[1000], &[2, 3, 8, 256]];
+
+/// Those of operations that take long.
 const FEW: [&[usize]; 5] = [&[9], &[3, 10], &[17, 2], &[1, 33], &[2, 1, 9, 2]];
 
 /// An array as a chip stores it: the same bytes.
@@ -205,7 +208,8 @@ fn libtpu_accepts_what_is_legal() {
     let every = std::env::var("STRUCTURE_EVERY").map_or(61, |n| n.parse().expect("a number"));
     let only = std::env::var("STRUCTURE_ONLY").unwrap_or_default();
     let names: Vec<&str> = NAMES.iter().copied().filter(|name| name.contains(&only)).collect();
-    let all: Vec<Case> = names.iter().flat_map(|name| cases_on(name, &SHAPES)).collect();
+    let mut all: Vec<Case> = names.iter().flat_map(|name| cases_on(name, &SHAPES)).collect();
+    all.extend(names.iter().flat_map(|name| cases_on(name, &LARGE)));
     let (mut asked, mut refused) = (0, vec![]);
     for chip in CHIPS {
         let (mut labels, mut programs) = (vec![], vec![]);

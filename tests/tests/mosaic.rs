@@ -7,20 +7,16 @@ use half::bf16;
 use std::path::{Path, PathBuf};
 use tpu_device::libtpu::Verdict;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{
-    BlockDim, DType, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Precision, Shape, SizeExpr, Type, Value, Window,
-};
+use tpu_kernel::ir::{BlockDim, DType, Kernel, OpKind, Precision, Shape, SizeExpr, Value};
 use tpu_kernel::lang::{Each, Transform};
-use tpu_kernel::launch::{Allow, Binding, Config, Launchable, bind};
-use tpu_kernel::legalise::Rule;
+use tpu_kernel::launch::{Binding, Config, Launchable, bind};
 use tpu_kernel::mosaic;
 use tpu_kernel::passes::canonicalise;
 use tpu_kernel::prelude::*;
-use tpu_tests::executors::{Array, INTERPRETER, run};
-use tpu_tests::generate::{Words, generate_in};
+use tpu_tests::agreement::{self, random_program};
+use tpu_tests::kernels;
 use tpu_tests::kernels::Writer;
 use tpu_tests::libtpu::{accepted, judge, library};
-use tpu_tests::{idioms, kernels, one_op};
 
 // The kernels of the examples, as people run them.
 #[path = "../../examples/attention.rs"]
@@ -194,35 +190,31 @@ fn libtpu_accepts_the_kernels() {
     }
 }
 
-/// Every operation on its own, and in idioms that fold: what libtpu refuses is a fault of the printer.
-#[test]
-fn libtpu_accepts_every_operation() {
+/// Whether all of a chip's programs compile; how libtpu fails below Mosaic is counted apart.
+fn all_accepted(chip: &'static Chip, names: &[String], programs: Vec<String>) {
     let Some(library) = library() else { return };
-    // The rest of the language has no text yet, and says so.
-    let (cases, unspoken): (Vec<_>, Vec<_>) = one_op::cases().into_iter().chain(idioms::cases()).partition(|case| {
-        let config = Config { allow: vec![Allow::BlockShape, Allow::DotTypes], ..Config::default() };
-        let binding = bind(&case.kernel, &Chip::V5E, &case.inputs, &config).expect(&case.name);
-        match mosaic::print(&case.kernel, &binding, &Chip::V5E) {
-            Ok(_) => true,
-            Err(refusal) => !matches!(refusal.rule, Rule::NoLowering(_) | Rule::ElementType(_)),
-        }
-    });
-    assert!(cases.len() > 500, "{} operations have a text, {} have none", cases.len(), unspoken.len());
-    for chip in [&Chip::V5E, &Chip::V6E] {
-        let mut programs = vec![];
-        for case in &cases {
-            let config = Config { allow: vec![Allow::BlockShape, Allow::DotTypes], ..Config::default() };
-            let binding = bind(&case.kernel, chip, &case.inputs, &config).expect(&case.name);
-            programs.push(mosaic::stablehlo(&case.kernel, &binding, chip).expect(&case.name));
-        }
-        let verdicts = judge(WORKER, &library, chip, programs);
-        let refused: Vec<String> = cases
-            .iter()
-            .zip(&verdicts)
-            .filter(|(_, verdict)| !accepted(verdict))
-            .map(|(case, verdict)| format!("{}: {verdict:?}", case.name))
-            .collect();
-        assert!(refused.is_empty(), "{} of {} on {}:\n{}", refused.len(), cases.len(), chip.name, refused.join("\n"));
+    let verdicts = judge(WORKER, &library, chip, programs);
+    let refused = names.iter().zip(&verdicts).filter(|(_, verdict)| !accepted(verdict));
+    let (internal, refused): (Vec<_>, Vec<_>) =
+        refused.partition(|(_, verdict)| matches!(verdict, Verdict::Refused { reason, .. } if reason.starts_with(INTERNAL)));
+    assert!(refused.is_empty(), "{} of {} on {}: {refused:#?}", refused.len(), names.len(), chip.name);
+    assert!(internal.len() * 20 <= names.len(), "{} of {} fail below Mosaic: {internal:?}", internal.len(), names.len());
+}
+
+/// A part of the matrix of operations, element types, shapes and chips: what libtpu refuses of what we print is a fault. The
+/// command `agreement` asks for all of it; `AGREEMENT_SAMPLE=N` for so many cases a chip.
+#[test]
+fn a_sample_of_the_matrix_agrees() {
+    if library().is_none() {
+        return;
+    }
+    let count = std::env::var("AGREEMENT_SAMPLE").map_or(400, |n| n.parse().expect("a number"));
+    let cases = agreement::sample(agreement::cases(), count);
+    for chip in Chip::ALL {
+        let printed = cases.iter().filter_map(|case| Some((case.name.clone(), agreement::program(case, chip).ok()?)));
+        let (names, programs): (Vec<String>, Vec<String>) = printed.unzip();
+        assert!(names.len() * 2 > cases.len(), "{} of {} cases have a text on {}", names.len(), cases.len(), chip.name);
+        all_accepted(chip, &names, programs);
     }
 }
 
@@ -241,56 +233,22 @@ fn libtpu_can_refuse_and_die() {
     assert!(accepted(first) && accepted(last), "{verdicts:?}");
 }
 
-/// The kernel with arrays of one block each, which every chip takes whatever the block.
-fn whole_blocks(mut kernel: Kernel) -> Kernel {
-    let zero = kernel.new_value(Type::Scalar(DType::I32));
-    for param in &mut kernel.params {
-        let (ParamKind::In(window) | ParamKind::Out(window)) = &mut param.kind else { continue };
-        let constant = OpKind::Const(Literal::from(0));
-        let op = Op { kind: constant, operands: vec![], results: vec![zero], regions: vec![], loc: Loc::UNKNOWN };
-        window.array = window.block.iter().map(|b| SizeExpr::Const(b.size() as i64)).collect();
-        window.map.ops = vec![op];
-        window.map.yields = vec![zero; window.block.len()];
-    }
-    kernel
-}
-
 /// How libtpu 0.0.50.1 fails on one in a hundred tiny kernels, without naming an operation or a place; the
 /// same text may pass for another chip. It is no refusal of Mosaic, whose errors say so.
 const INTERNAL: &str = "The new region is empty";
 
-/// Random kernels: what has a text compiles. `RANDOM_KERNELS` and `RANDOM_KERNELS_FROM` choose the seeds.
+/// Random kernels: what has a text compiles. `RANDOM_KERNELS` and `RANDOM_KERNELS_FROM` choose the seeds of each chip.
 #[test]
 fn libtpu_accepts_random_kernels() {
-    let Some(library) = library() else { return };
-    let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"));
-    let (first, count) = (number("RANDOM_KERNELS_FROM", 0), number("RANDOM_KERNELS", 100));
-    let (mut seeds, mut programs) = (vec![], vec![]);
-    for seed in first..first + count {
-        let case = generate_in(Words::mosaic(), seed);
-        let mut kernel = whole_blocks(case.kernel);
-        canonicalise(&mut kernel);
-        let block = |w: &Window| w.block.iter().map(|b| b.size()).collect();
-        let binding = Binding {
-            sizes: case.binding.sizes,
-            grid: case.binding.grid,
-            arrays: kernel.params.iter().map(|p| p.window().map_or(vec![], block)).collect(),
-        };
-        // A start outside its operand, which libtpu sees too late; or one that it cannot prove aligned.
-        let zeros = |(at, p): (usize, &Param)| Array::filled(&binding.arrays[at], Literal::from_bits(p.ty.dtype(), 0));
-        let inputs: Vec<Array> = kernel.inputs().map(zeros).collect();
-        let interpreter = (INTERPRETER.compile)(&kernel).expect("the interpreter takes every kernel");
-        let runs = run(&kernel, &interpreter, &binding, &inputs, &case.scalars).is_ok();
-        if let (true, Ok(text)) = (runs, mosaic::stablehlo(&kernel, &binding, &Chip::V5E)) {
-            seeds.push(seed);
-            programs.push(text);
-        }
+    if library().is_none() {
+        return;
     }
-    assert!(seeds.len() as u64 * 4 > count, "only {} of {count} kernels have a text", seeds.len());
-    let verdicts = judge(WORKER, &library, &Chip::V5E, programs);
-    let refused = seeds.iter().zip(&verdicts).filter(|(_, verdict)| !accepted(verdict));
-    let (internal, refused): (Vec<_>, Vec<_>) =
-        refused.partition(|(_, verdict)| matches!(verdict, Verdict::Refused { reason, .. } if reason.starts_with(INTERNAL)));
-    assert!(refused.is_empty(), "{} of {}: {refused:#?}", refused.len(), seeds.len());
-    assert!(internal.len() * 20 <= seeds.len(), "{} of {} fail below Mosaic: {internal:?}", internal.len(), seeds.len());
+    let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"));
+    let (first, count) = (number("RANDOM_KERNELS_FROM", 0), number("RANDOM_KERNELS", 40));
+    for chip in Chip::ALL {
+        let printed = (first..first + count).filter_map(|seed| Some((seed.to_string(), random_program(chip, seed)?.ok()?)));
+        let (seeds, programs): (Vec<String>, Vec<String>) = printed.unzip();
+        assert!(seeds.len() as u64 * 2 > count, "only {} of {count} kernels have a text on {}", seeds.len(), chip.name);
+        all_accepted(chip, &seeds, programs);
+    }
 }

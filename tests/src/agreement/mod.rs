@@ -7,6 +7,9 @@
 
 mod launch;
 mod memory;
+mod random;
+
+pub use random::random_program;
 
 use crate::kernels::{Writer, blocked};
 use crate::matrix::{self, Combination};

@@ -1,8 +1,9 @@
 //! Asks libtpu for its verdict on everything that we print: each operation × element type × shape class × chip.
 //!
-//! `agreement [--sample N] [--chip NAME] [--only TEXT] [--libtpu PATH] [--jobs N] [--json] [--write]`: so many cases of the matrix
-//! instead of all, on one chip, those whose name has that text; `--json` prints an object for each chip and each disagreement;
-//! `--write` puts the tables into `docs/agreement.md`. Ends with an error where we print what libtpu refuses or dies of.
+//! `agreement [--sample N] [--random N] [--chip NAME] [--only TEXT] [--libtpu PATH] [--jobs N] [--json] [--write]`: so many cases of
+//! the matrix instead of all, or so many random kernels instead; on one chip; those whose name has that text. `--json` prints an
+//! object for each chip and each disagreement; `--write` puts the tables into `docs/agreement.md`. Ends with an error where we
+//! print what libtpu refuses or dies of.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,12 +13,13 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 use tpu_device::libtpu::{Job, Library, Pool, PoolOptions, Verdict, serve_if_worker};
 use tpu_kernel::chips::Chip;
-use tpu_tests::agreement::{cases, program, sample};
+use tpu_tests::agreement::{cases, program, random_program, sample};
 use tpu_tests::one_op::Case;
 
 #[derive(Default)]
 struct Options {
     sample: Option<usize>,
+    random: Option<usize>,
     chip: Option<String>,
     only: Option<String>,
     libtpu: Option<PathBuf>,
@@ -35,6 +37,7 @@ impl Options {
                 |text: String| text.parse::<usize>().ok().filter(|&n| n > 0).ok_or(format!("{arg}: not a positive number"));
             match arg.as_str() {
                 "--sample" => options.sample = Some(number(value()?)?),
+                "--random" => options.random = Some(number(value()?)?),
                 "--chip" => options.chip = Some(value()?),
                 "--only" => options.only = Some(value()?),
                 "--libtpu" => options.libtpu = Some(value()?.into()),
@@ -83,9 +86,9 @@ fn run(options: &Options) -> Result<(), String> {
     let named = |chip: &&'static Chip| options.chip.as_ref().is_none_or(|name| name == chip.name || name == "all");
     let chips: Vec<&'static Chip> = Chip::ALL.iter().filter(named).collect();
     let fitting = cases().into_iter().filter(|case| options.only.as_ref().is_none_or(|text| case.name.contains(text)));
-    let all: Vec<Case> = fitting.collect();
+    let all: Vec<Case> = if options.random.is_some() { vec![] } else { fitting.collect() };
     let cases = sample(all, options.sample.unwrap_or(usize::MAX));
-    if chips.is_empty() || cases.is_empty() {
+    if chips.is_empty() || (cases.is_empty() && options.random.is_none()) {
         return Err("no such chip, or no such case".to_string());
     }
     if options.write && (options.chip.is_some() || options.only.is_some()) {
@@ -95,18 +98,27 @@ fn run(options: &Options) -> Result<(), String> {
     let pool = Pool::new(&library, PoolOptions { workers, ..PoolOptions::default() });
     let mut outcomes = vec![];
     for chip in chips {
-        let outcome = ask(&pool, chip, &cases)?;
+        let outcome = match options.random {
+            Some(count) => ask(&pool, chip, count, &mut random(chip, count))?,
+            None => ask(&pool, chip, cases.len(), &mut cases.iter().map(|case| (case.name.clone(), program(case, chip))))?,
+        };
         if options.json {
             print(&json(&outcome))?;
         }
         outcomes.push(outcome);
     }
     let version = version(library.path());
+    let what = match (options.random, options.sample) {
+        (Some(_), _) => "Random kernels".to_string(),
+        (None, Some(n)) => format!("A sample of {n} cases"),
+        (None, None) => "The whole matrix".to_string(),
+    };
+    let report = report(&what, &outcomes, &version);
     if !options.json {
-        print(&report(&outcomes, &version, options.sample))?;
+        print(&report)?;
     }
     if options.write {
-        write_document(&report(&outcomes, &version, options.sample))?;
+        write_document(if options.random.is_some() { "random" } else { "agreement" }, &report)?;
     }
     match outcomes.iter().map(|o| o.refused.len() + o.crashed.len()).sum::<usize>() {
         0 => Ok(()),
@@ -117,47 +129,65 @@ fn run(options: &Options) -> Result<(), String> {
 /// How many programs are held at once.
 const BATCH: usize = 256;
 
-fn ask(pool: &Pool, chip: &'static Chip, cases: &[Case]) -> Result<Outcome, String> {
-    let mut outcome =
-        Outcome { chip, cases: cases.len(), accepted: 0, unsupported: BTreeMap::new(), refused: vec![], crashed: vec![] };
+/// A name, and what is printed of it or why nothing is.
+type Question = (String, Result<String, (&'static str, String)>);
+
+/// The first kernels of the generator that end well, until so many have a text.
+fn random(chip: &'static Chip, count: usize) -> impl Iterator<Item = Question> {
+    let ending = (0u64..).filter_map(move |seed| Some((format!("seed {seed}"), random_program(chip, seed)?)));
+    let mut printed = 0;
+    ending.take_while(move |(_, program)| {
+        printed += usize::from(program.is_ok());
+        printed <= count
+    })
+}
+
+fn ask(pool: &Pool, chip: &'static Chip, count: usize, questions: &mut dyn Iterator<Item = Question>) -> Result<Outcome, String> {
+    let mut outcome = Outcome { chip, cases: 0, accepted: 0, unsupported: BTreeMap::new(), refused: vec![], crashed: vec![] };
     let begin = Instant::now();
     let mut said = begin;
-    for (at, batch) in cases.chunks(BATCH).enumerate() {
+    loop {
+        let batch: Vec<Question> = questions.take(BATCH).collect();
+        if batch.is_empty() {
+            break;
+        }
         let (mut names, mut jobs) = (vec![], vec![]);
-        for case in batch {
-            match program(case, chip) {
+        let before = outcome.cases;
+        outcome.cases += batch.len();
+        for (name, program) in batch {
+            match program {
                 Ok(program) => {
-                    names.push(&case.name);
+                    names.push(name);
                     jobs.push(Job { chip, program, estimate: false });
                 }
                 Err((code, words)) => {
                     let rule = outcome.unsupported.entry(code).or_default();
                     rule.count += 1;
                     if rule.example.is_empty() {
-                        rule.example = format!("{}: {words}", case.name);
+                        rule.example = format!("{name}: {words}");
                     }
                 }
             }
         }
-        let mut done = at * BATCH;
+        let mut done = before;
         let mut progress = |_: usize, _: &Verdict| {
             done += 1;
             if said.elapsed() > Duration::from_millis(500) {
                 said = Instant::now();
-                let per = begin.elapsed().as_secs_f64() / done as f64;
-                let left = per * (cases.len() - done.min(cases.len())) as f64;
-                let _ = write!(std::io::stderr(), "\r{}: {done} of {}, {left:.0} s left   ", chip.name, cases.len());
+                let left = begin.elapsed().as_secs_f64() / done as f64 * (count.max(done) - done) as f64;
+                let _ = write!(std::io::stderr(), "\r{}: {done} of {count}, {left:.0} s left   ", chip.name);
             }
         };
-        for (name, verdict) in names.iter().zip(pool.judge(&jobs, &mut progress).map_err(|e| e.to_string())?) {
+        for (name, verdict) in names.into_iter().zip(pool.judge(&jobs, &mut progress).map_err(|e| e.to_string())?) {
             match verdict {
                 Verdict::Accepted { .. } => outcome.accepted += 1,
-                Verdict::Refused { reason, .. } => outcome.refused.push((name.to_string(), reason)),
-                Verdict::Crashed { how } => outcome.crashed.push((name.to_string(), how)),
+                Verdict::Refused { reason, .. } => outcome.refused.push((name, reason)),
+                Verdict::Crashed { how } => outcome.crashed.push((name, how)),
             }
         }
     }
-    let _ = writeln!(std::io::stderr(), "\r{}: {} cases in {:.0} s        ", chip.name, cases.len(), begin.elapsed().as_secs_f64());
+    let _ =
+        writeln!(std::io::stderr(), "\r{}: {} cases in {:.0} s        ", chip.name, outcome.cases, begin.elapsed().as_secs_f64());
     Ok(outcome)
 }
 
@@ -187,8 +217,7 @@ fn today() -> String {
     format!("{:04}-{month:02}-{date:02}", era * 400 + year + i64::from(month <= 2))
 }
 
-fn report(outcomes: &[Outcome], version: &str, sample: Option<usize>) -> String {
-    let what = sample.map_or("The whole matrix".to_string(), |n| format!("A sample of {n} cases"));
+fn report(what: &str, outcomes: &[Outcome], version: &str) -> String {
     let mut out = format!("{what}, libtpu {version}, {}.\n\n", today());
     out += "| chip | cases | accepted | unsupported | refused | crashed |\n|---|---|---|---|---|---|\n";
     for o in outcomes {
@@ -242,12 +271,12 @@ fn json(o: &Outcome) -> String {
     out
 }
 
-fn write_document(table: &str) -> Result<(), String> {
+fn write_document(part: &str, table: &str) -> Result<(), String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/agreement.md");
     let problem = |what: &str| format!("{}: {what}", path.display());
     let document = std::fs::read_to_string(&path).map_err(|e| problem(&e.to_string()))?;
-    let start = "<!-- generated: agreement -->\n";
-    let (before, rest) = document.split_once(start).ok_or_else(|| problem("no generated part"))?;
+    let start = format!("<!-- generated: {part} -->\n");
+    let (before, rest) = document.split_once(&start).ok_or_else(|| problem("no generated part"))?;
     let (_, after) = rest.split_once("<!-- end -->").ok_or_else(|| problem("no end of the generated part"))?;
     std::fs::write(&path, format!("{before}{start}\n{table}\n<!-- end -->{after}")).map_err(|e| problem(&e.to_string()))
 }

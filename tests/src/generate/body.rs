@@ -63,7 +63,6 @@ impl Generator {
                     }
                 }
                 27..29 => self.number(),
-                29..40 if !self.words.tiles => self.binary_statement(),
                 29..38 => self.tile_statement(),
                 38..40 => self.general_dot(),
                 40 => self.branch(depth),
@@ -189,6 +188,7 @@ impl Generator {
         let x = long.unwrap_or_else(|| self.tile());
         let op = self.rng.pick(&self.words.reduce);
         let op = if self.rng.chance(30) { ReduceOp::Sum } else { op };
+        let op = if op == ReduceOp::Prod && !self.words.float_scans { ReduceOp::Max } else { op };
         let x = if matches!(op, ReduceOp::Any | ReduceOp::All) {
             let Some(mask) = self.quantifier() else { return };
             mask

@@ -88,6 +88,8 @@ impl Generator {
         let x = self.tile();
         if self.b.ty(x).dtype() != DType::Bool {
             let (op, axis) = (self.rng.pick(ScanOp::ALL), self.axis_of(x));
+            let ordered = !self.words.float_scans && self.b.ty(x).dtype().is_float();
+            let op = if ordered && matches!(op, ScanOp::Sum | ScanOp::Prod) { ScanOp::Max } else { op };
             let reverse = self.rng.chance(40);
             self.emit(OpKind::Scan { op, axis, reverse }, &[x]);
         }
@@ -134,7 +136,7 @@ impl Generator {
     fn stochastic_round(&mut self) {
         let x = self.operand(|d| d == DType::F32);
         let bits = self.value_of(self.b.ty(x).with_dtype(DType::U32));
-        let narrow: Vec<DType> = DType::ALL.into_iter().filter(|d| d.is_float() && *d != DType::F32).collect();
+        let narrow: Vec<DType> = self.words.dtypes.iter().copied().filter(|d| d.is_float() && *d != DType::F32).collect();
         let to = self.rng.pick(&narrow);
         self.emit(OpKind::StochasticRound(to), &[x, bits]);
     }

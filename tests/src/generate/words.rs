@@ -1,5 +1,6 @@
 //! Which part of the language random kernels speak.
 
+use tpu_kernel::chips::Chip;
 use tpu_kernel::ir::{BinaryOp, DType, ReduceOp, UnaryOp};
 
 /// The element types and operations that the generator picks from.
@@ -9,8 +10,8 @@ pub struct Words {
     pub(super) unary: Vec<UnaryOp>,
     pub(super) binary: Vec<BinaryOp>,
     pub(super) reduce: Vec<ReduceOp>,
-    /// Whether tiles are moved, sorted, seen as other elements, and printed, and products general.
-    pub(super) tiles: bool,
+    /// Whether running sums and products are of floats, and products over an axis: their order changes with who computes them.
+    pub(super) float_scans: bool,
     /// Whether windows begin at any element, also in the padding.
     pub(super) elements: bool,
 }
@@ -23,23 +24,24 @@ impl Words {
             unary: UnaryOp::ALL.to_vec(),
             binary: BinaryOp::ALL.to_vec(),
             reduce: ReduceOp::ALL.to_vec(),
-            tiles: true,
+            float_scans: true,
             elements: true,
         }
     }
 
-    /// What has a spelling in Mosaic text.
-    pub fn mosaic() -> Words {
-        use BinaryOp::{Add, And, Div, Max, Min, Mul, Or, Rem, Sub, Xor};
-        use UnaryOp::{Abs, Exp, Neg, Not, Rsqrt, Sqrt, Tanh};
-        Words {
-            dtypes: vec![DType::F32, DType::Bf16, DType::I32, DType::Bool],
-            unary: vec![Neg, Abs, Not, Exp, Sqrt, Rsqrt, Tanh],
-            binary: vec![Add, Sub, Mul, Div, Rem, Min, Max, And, Or, Xor],
-            reduce: vec![ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min],
-            tiles: false,
-            // Few of them are aligned and without low padding, which is what has a text.
-            elements: false,
-        }
+    /// What a chip has a form of: the element types that it has, and windows that a block of the whole array can stand for.
+    pub fn mosaic(chip: &Chip) -> Words {
+        let narrow = [DType::F4E2M1Fn, DType::F8E4M3B11Fnuz];
+        let has = |d: &DType| *d != DType::I2 && (!narrow.contains(d) || chip.product_floats.contains(d));
+        Words { dtypes: DType::ALL.into_iter().filter(has).collect(), elements: false, ..Words::all() }
+    }
+
+    /// What has one result, to the bit, however it is lowered: without the functions that are composed of others.
+    pub fn exact(chip: &Chip) -> Words {
+        use UnaryOp::{Acos, Acosh, Asin, Asinh, Atan, Atanh, Cbrt, Cosh, ErfInv, Erfc, Expm1, Sinh};
+        let composed = [Acos, Acosh, Asin, Asinh, Atan, Atanh, Cbrt, Cosh, ErfInv, Erfc, Expm1, Sinh];
+        let unary = UnaryOp::ALL.iter().copied().filter(|op| !composed.contains(op));
+        let binary = BinaryOp::ALL.iter().copied().filter(|op| !matches!(op, BinaryOp::Hypot));
+        Words { unary: unary.collect(), binary: binary.collect(), float_scans: false, ..Words::mosaic(chip) }
     }
 }

@@ -34,7 +34,6 @@ pub(super) fn illegal(rule: &legalise::Rule) -> &'static str {
         legalise::Rule::ElementType(_) => "store the array with another element type, or choose a chip that has this one",
         legalise::Rule::NoLowering(_) => "write it with other operations, or cast to a type on which it has a form",
         legalise::Rule::Reshape { .. } => "choose a last dimension that stays, or one with a larger divisor in common",
-        legalise::Rule::Product { .. } => "cast the factors to types that the matrix units take",
         legalise::Rule::Start { .. } => "compute the start as a product with that constant",
         legalise::Rule::Window(_) => "choose another block or another index map",
         legalise::Rule::Binding(_) => "bind the kernel that is printed, to arrays that have elements",

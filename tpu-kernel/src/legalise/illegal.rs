@@ -38,16 +38,6 @@ pub enum Rule {
         limit: usize,
     },
     /// M004
-    #[error("its matrix units do not multiply {lhs} by {rhs}; they take {products}")]
-    Product {
-        /// The element type on the left.
-        lhs: DType,
-        /// The element type on the right.
-        rhs: DType,
-        /// What they take.
-        products: String,
-    },
-    /// M005
     #[error(
         "a dynamic start along axis {axis} of [{memory}] must be a multiple of {multiple} that can be seen, as in `i * {multiple}`"
     )]
@@ -59,19 +49,19 @@ pub enum Rule {
         /// What the start must be a multiple of.
         multiple: usize,
     },
-    /// M006
+    /// M005
     #[error("{0}")]
     Window(String),
-    /// M007
+    /// M006
     #[error("the binding is of another kernel, or of none: {0}")]
     Binding(&'static str),
-    /// M008
+    /// M007
     #[error("the kernel does not verify: {0}")]
-    Unverified(&'static str),
-    /// M009
+    Unverified(String),
+    /// M008
     #[error("the log of a chip takes scalars, not a {0}")]
     PrintedTile(Type),
-    /// M010
+    /// M009
     #[error("a vector of {length} {dtype} has one dimension and no whole number of registers of {whole}")]
     Vector {
         /// The element type.
@@ -90,13 +80,12 @@ impl Illegal {
             Illegal { rule: Rule::ElementType(_), .. } => "M001",
             Illegal { rule: Rule::NoLowering(_), .. } => "M002",
             Illegal { rule: Rule::Reshape { .. }, .. } => "M003",
-            Illegal { rule: Rule::Product { .. }, .. } => "M004",
-            Illegal { rule: Rule::Start { .. }, .. } => "M005",
-            Illegal { rule: Rule::Window(_), .. } => "M006",
-            Illegal { rule: Rule::Binding(_), .. } => "M007",
-            Illegal { rule: Rule::Unverified(_), .. } => "M008",
-            Illegal { rule: Rule::PrintedTile(_), .. } => "M009",
-            Illegal { rule: Rule::Vector { .. }, .. } => "M010",
+            Illegal { rule: Rule::Start { .. }, .. } => "M004",
+            Illegal { rule: Rule::Window(_), .. } => "M005",
+            Illegal { rule: Rule::Binding(_), .. } => "M006",
+            Illegal { rule: Rule::Unverified(_), .. } => "M007",
+            Illegal { rule: Rule::PrintedTile(_), .. } => "M008",
+            Illegal { rule: Rule::Vector { .. }, .. } => "M009",
         }
     }
 }

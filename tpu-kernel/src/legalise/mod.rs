@@ -23,12 +23,21 @@ pub use table::native;
 
 use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Literal, Region, Type};
+use crate::passes::verify;
 
-/// The kernel in operations that the chip has. Takes a kernel that verifies.
+/// The kernel in operations that the chip has.
 ///
 /// # Errors
-/// An operation or an operand has no form on the chip.
+/// An operation or an operand has no form on the chip, or the kernel does not verify.
 pub fn legalise(kernel: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
+    if let Err(faults) = verify(kernel) {
+        let fault = faults.into_iter().next();
+        let (at, reason, loc) = match fault {
+            Some(fault) => (fault.at, fault.rule.to_string(), fault.loc),
+            None => (kernel.name.clone(), "the verifier refuses it".to_string(), kernel.loc.clone()),
+        };
+        return Err(Illegal { chip: chip.name, at, rule: Rule::Unverified(reason), loc });
+    }
     lowering::lower(kernel, chip)
 }
 

@@ -53,7 +53,9 @@ impl Function<'_> {
     }
 
     pub(super) fn branch(&mut self, op: &Op) -> Result<(), Illegal> {
-        let [yes, no] = op.regions.as_slice() else { return Err(self.refuse(op, Rule::Unverified("it must have two regions"))) };
+        let [yes, no] = op.regions.as_slice() else {
+            return Err(self.refuse(op, Rule::Unverified("it must have two regions".into())));
+        };
         let condition = self.name(op.operands[0]);
         // What both sides have from outside is selected; what one computes is handed out of the branch.
         let outside = |at: usize| !defines(yes, yes.yields[at]) && !defines(no, no.yields[at]);
@@ -86,10 +88,10 @@ impl Function<'_> {
 
     pub(super) fn count(&mut self, op: &Op) -> Result<(), Illegal> {
         let ([body], [low, high, step, inits @ ..]) = (op.regions.as_slice(), op.operands.as_slice()) else {
-            return Err(self.refuse(op, Rule::Unverified("it must have bounds, a step and one region")));
+            return Err(self.refuse(op, Rule::Unverified("it must have bounds, a step and one region".into())));
         };
         let Some((&index, args)) = body.args.split_first() else {
-            return Err(self.refuse(op, Rule::Unverified("its region must take the index")));
+            return Err(self.refuse(op, Rule::Unverified("its region must take the index".into())));
         };
         if op.results.is_empty() && !has_effect(body) {
             // libtpu fails on a loop that does nothing.
@@ -116,9 +118,11 @@ impl Function<'_> {
     }
 
     pub(super) fn repeat(&mut self, op: &Op) -> Result<(), Illegal> {
-        let [test, body] = op.regions.as_slice() else { return Err(self.refuse(op, Rule::Unverified("it must have two regions"))) };
+        let [test, body] = op.regions.as_slice() else {
+            return Err(self.refuse(op, Rule::Unverified("it must have two regions".into())));
+        };
         let &[condition] = test.yields.as_slice() else {
-            return Err(self.refuse(op, Rule::Unverified("its test must yield one bool")));
+            return Err(self.refuse(op, Rule::Unverified("its test must yield one bool".into())));
         };
         let place = self.place();
         let inits = self.values(&op.operands);

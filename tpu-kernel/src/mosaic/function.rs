@@ -198,7 +198,7 @@ impl<'a> Function<'a> {
             _ => {}
         }
         let &[result] = op.results.as_slice() else {
-            return Err(self.refuse(op, Rule::Unverified("it must have one result")));
+            return Err(self.refuse(op, Rule::Unverified("it must have one result".into())));
         };
         let name = match &op.kind {
             OpKind::Const(literal) => {

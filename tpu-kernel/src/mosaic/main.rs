@@ -8,7 +8,7 @@ use super::control;
 use super::function::{Function, element, location};
 use super::memory::memref;
 use crate::chips::Chip;
-use crate::ir::{BlockDim, DType, Kernel, Param, ParamKind, Semantics, Type, Value, Window};
+use crate::ir::{BlockDim, Kernel, Param, ParamKind, Semantics, Type, Value, Window};
 use crate::launch::Binding;
 use crate::legalise::memory::place::held;
 use crate::legalise::memory::windows::{by_elements, starts};
@@ -30,7 +30,7 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
     } else {
         kernel.grid.iter().map(|dim| names.value(&dim.name)).collect()
     };
-    let operands = operands(kernel, chip, &mut names)?;
+    let operands = operands(kernel, &mut names);
 
     let mut main = Function::new(kernel, binding, chip, grid.clone());
     let mut args: Vec<String> = grid.iter().map(|name| format!("{name}: i32")).collect();
@@ -77,7 +77,7 @@ struct Operand<'a> {
 }
 
 /// The operands in the order of the arguments.
-fn operands<'a>(kernel: &'a Kernel, chip: &Chip, names: &mut Names) -> Result<Vec<Operand<'a>>, Illegal> {
+fn operands<'a>(kernel: &'a Kernel, names: &mut Names) -> Vec<Operand<'a>> {
     let order = |param: &Param| match param.kind {
         ParamKind::Scalar => 0,
         ParamKind::In(_) => 1,
@@ -87,26 +87,14 @@ fn operands<'a>(kernel: &'a Kernel, chip: &Chip, names: &mut Names) -> Result<Ve
     let mut operands = vec![];
     for (param, &value) in kernel.params.iter().zip(&kernel.body.args) {
         let memory = match param.ty {
-            Type::Ref(_, _, shape) if shape.rank() == 0 => {
-                let rule = Rule::Window("a block with every dimension squeezed is a scalar; keep one dimension".to_string());
-                return Err(Illegal { chip: chip.name, at: param.name.clone(), rule, loc: param.loc.clone() });
-            }
-            Type::Scalar(dtype) => format!("memref<1x{}, #tpu.memory_space<smem>>", scalar_element(dtype)),
+            Type::Scalar(dtype) => format!("memref<1x{}, #tpu.memory_space<smem>>", element(param.ty, dtype)),
             ty => memref(ty.dtype(), &held(param)),
         };
         let name = names.value(&param.name);
         operands.push(Operand { param, value, map: format!("@map_{}", &name[1..]), name, memory });
     }
     operands.sort_by_key(|o| order(o.param));
-    Ok(operands)
-}
-
-/// The element of a scalar in scalar memory: bool is i32, bf16 the f32 of the same value.
-pub(super) fn scalar_element(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Bool => "i32",
-        dtype => element(Type::Scalar(dtype), dtype),
-    }
+    operands
 }
 
 fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> String {

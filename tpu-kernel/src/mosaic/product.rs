@@ -11,12 +11,12 @@ use crate::legalise::{Illegal, Rule};
 impl Function<'_> {
     pub(super) fn dot(&mut self, op: &Op, dims: &DotDims, precision: Precision) -> Result<String, Illegal> {
         let (&[result], &[left, right]) = (op.results.as_slice(), op.operands.as_slice()) else {
-            return Err(self.refuse(op, Rule::Unverified("it must have two operands and one result")));
+            return Err(self.refuse(op, Rule::Unverified("it must have two operands and one result".into())));
         };
         let [a, b, ty] = [left, right, result].map(|v| self.ty(v));
         let (rows, columns) = (dims.lhs_free(a.shape().rank()), dims.rhs_free(b.shape().rank()));
         let (Some(rows), Some(columns)) = (rows, columns) else {
-            return Err(self.refuse(op, Rule::Unverified("each operand must have a dimension of its own")));
+            return Err(self.refuse(op, Rule::Unverified("each operand must have a dimension of its own".into())));
         };
         let (lhs_batch, rhs_batch): (Vec<usize>, Vec<usize>) = dims.batch.iter().copied().unzip();
         // Where each dimension of the result comes from: of the left operand (0) or the right (1).

@@ -121,7 +121,9 @@ pub(super) fn store(lowering: &mut Lowering<'_>, operands: &[Typed]) -> Result<(
 
 fn store_anywhere(lowering: &mut Lowering<'_>, values: &[Value]) -> Result<(), Illegal> {
     let (memory, mut tile, starts) = (values[0], values[1], &values[2..]);
-    let Type::Tile(dtype, part) = lowering.ty(tile) else { return Err(lowering.refuse(Rule::Unverified("it must store a tile"))) };
+    let Type::Tile(dtype, part) = lowering.ty(tile) else {
+        return Err(lowering.refuse(Rule::Unverified("it must store a tile".into())));
+    };
     let Wide { shape, corner, axes } = widened(lowering, memory, part, starts, true)?;
     if shape != part {
         let before = lowering.apply(OpKind::Load(shape), &[&[memory], corner.as_slice()].concat())?;

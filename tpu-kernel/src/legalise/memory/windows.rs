@@ -70,9 +70,14 @@ pub(crate) fn starts(window: &Window) -> Vec<Start> {
     window.map.yields.iter().zip(&lows).map(start).collect()
 }
 
-/// The first window by elements that libtpu cannot see to be aligned.
+/// The first window that has no dimension left, or counts in elements and cannot be seen to be aligned.
 pub(in crate::legalise) fn check(kernel: &Kernel, chip: &Chip) -> Result<(), Illegal> {
     for param in &kernel.params {
+        let refuse =
+            |reason| Illegal { chip: chip.name, at: param.name.clone(), rule: Rule::Window(reason), loc: param.loc.clone() };
+        if param.window().is_some() && param.ty.shape().rank() == 0 {
+            return Err(refuse("a block with every dimension squeezed is a scalar; keep one dimension".to_string()));
+        }
         let Some(window) = param.window().filter(|w| by_elements(w)) else { continue };
         let rank = window.block.len();
         for (axis, (block, start)) in window.block.iter().zip(starts(window)).enumerate() {
@@ -91,12 +96,7 @@ pub(in crate::legalise) fn check(kernel: &Kernel, chip: &Chip) -> Result<(), Ill
                 let reason = format!(
                     "a window along axis {axis} must start at a multiple of {wanted}{low} that can be seen, as in `element i * {wanted}`"
                 );
-                return Err(Illegal {
-                    chip: chip.name,
-                    at: param.name.clone(),
-                    rule: Rule::Window(reason),
-                    loc: param.loc.clone(),
-                });
+                return Err(refuse(reason));
             }
         }
     }

@@ -21,7 +21,7 @@ pub(super) fn dot(
     precision: Precision,
     result: Type,
 ) -> Result<Value, Illegal> {
-    let &[a, b] = operands else { return Err(lowering.refuse(Rule::Unverified("it must have two operands"))) };
+    let &[a, b] = operands else { return Err(lowering.refuse(Rule::Unverified("it must have two operands".into()))) };
     let floats = [a, b].iter().any(|x| x.ty.dtype().is_float());
     let [a, b] = [laid_out(lowering, a, floats)?, laid_out(lowering, b, floats)?];
     if !products::form(dims, a.ty.shape().rank(), b.ty.shape().rank()) {

@@ -126,9 +126,9 @@ pub(super) fn slice(
         let kind = OpKind::Slice { starts: starts.to_vec(), shape: Shape::new(&spans), strides: vec![1; from.rank()] };
         part = lowering.apply(kind, &[x])?;
     }
-    for axis in 0..from.rank() {
-        if shape.dim(axis) > 1 && strides[axis] > 1 {
-            part = strided(lowering, part, axis, shape.dim(axis), strides[axis])?;
+    for (axis, (&count, &by)) in shape.dims().iter().zip(strides).enumerate() {
+        if count > 1 && by > 1 {
+            part = strided(lowering, part, axis, count, by)?;
         }
     }
     Ok(part)
