@@ -1,8 +1,8 @@
 module {
   func.func @main(
     %i: i32,
-    %x: memref<16x128xf32, #tpu.memory_space<vmem>>,
-    %o: memref<8x128xf32, #tpu.memory_space<vmem>>
+    %x: memref<16x128xf32, #tpu.memory_space<vmem>> loc("tests/tests/mosaic.rs":57:57),
+    %o: memref<8x128xf32, #tpu.memory_space<vmem>> loc("tests/tests/mosaic.rs":58:54)
   ) attributes {
     dimension_semantics = [#tpu.dimension_semantics<arbitrary>],
     iteration_bounds = array<i64: 8>,
