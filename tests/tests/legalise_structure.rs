@@ -22,7 +22,7 @@ const CHIPS: [&Chip; 4] = [&Chip::V4, &Chip::V5E, &Chip::V6E, &Chip::TPU7X];
 const SHAPES: [&[usize]; 6] = [&[7, 100], &[1, 128], &[128, 1], &[3, 5, 32], &[2, 1, 9, 2], &[40]];
 
 /// Shapes of several registers, for libtpu alone.
-const LARGE: [&[usize]; 5] = [&[8, 128], &[40, 300], &[5, 16, 128], &[1000], &[2, 3, 8, 256]];
+const LARGE: [&[usize]; 5] = [&[8, 128], &[40, 300], &[5, 16, 128], &[1000], &[2, 3, 8, 128]];
 
 /// Those of operations that take long.
 const FEW: [&[usize]; 5] = [&[9], &[3, 10], &[17, 2], &[1, 33], &[2, 1, 9, 2]];
