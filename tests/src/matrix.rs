@@ -50,8 +50,7 @@ pub fn cases(name: &str) -> Vec<Case> {
 
 /// Every combination of that operation on tiles of these shapes.
 pub fn cases_on(name: &str, shapes: &[&[usize]]) -> Vec<Case> {
-    let combinations = shapes.iter().flat_map(|shape| combinations(name, shape));
-    let cases: Vec<Case> = combinations.map(|one| case(&one.kind, &one.operands, &one.results)).collect();
+    let cases: Vec<Case> = shapes.iter().flat_map(|shape| combinations(name, shape)).map(|one| one.case()).collect();
     assert!(!cases.is_empty(), "`{name}` takes no operands at all");
     cases
 }
@@ -64,6 +63,13 @@ pub struct Combination {
     pub operands: Vec<Type>,
     /// The types of its results.
     pub results: Vec<Type>,
+}
+
+impl Combination {
+    /// Its kernel and runs.
+    pub fn case(&self) -> Case {
+        case(&self.kind, &self.operands, &self.results)
+    }
 }
 
 /// Every combination of that operation on tiles of that shape.

@@ -130,7 +130,7 @@ fn what_cannot_be_said_is_refused() {
     let kernel = kernels::softmax(8, 128);
     let nothing = Binding { sizes: vec![0, 128], grid: vec![0], arrays: vec![vec![0, 128]; 2] };
     let error = mosaic::print(&kernel, &nothing, &Chip::V5E).expect_err("a refusal");
-    assert_eq!((error.at.as_str(), error.code()), ("softmax", "M007"));
+    assert_eq!((error.at.as_str(), error.code()), ("softmax", "M006"));
 }
 
 #[tpu_kernel(grid(i: m / 8))]
