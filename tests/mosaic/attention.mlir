@@ -3,14 +3,14 @@ module {
     %h: i32,
     %i: i32,
     %j: i32,
-    %causal: memref<1xi32, #tpu.memory_space<smem>>,
-    %q: memref<128x128xf32, #tpu.memory_space<vmem>>,
-    %k: memref<128x128xf32, #tpu.memory_space<vmem>>,
-    %v: memref<128x128xf32, #tpu.memory_space<vmem>>,
-    %o: memref<128x128xf32, #tpu.memory_space<vmem>>,
-    %top: memref<128x1xf32, #tpu.memory_space<vmem>>,
-    %sum: memref<128x1xf32, #tpu.memory_space<vmem>>,
-    %acc: memref<128x128xf32, #tpu.memory_space<vmem>>
+    %causal: memref<1xi32, #tpu.memory_space<smem>> loc("tests/tests/../../examples/attention.rs":25:5),
+    %q: memref<128x128xf32, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/attention.rs":18:51),
+    %k: memref<128x128xf32, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/attention.rs":19:51),
+    %v: memref<128x128xf32, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/attention.rs":20:51),
+    %o: memref<128x128xf32, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/attention.rs":21:51),
+    %top: memref<128x1xf32, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/attention.rs":22:16),
+    %sum: memref<128x1xf32, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/attention.rs":23:16),
+    %acc: memref<128x128xf32, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/attention.rs":24:16)
   ) attributes {
     dimension_semantics = [#tpu.dimension_semantics<parallel>, #tpu.dimension_semantics<parallel>, #tpu.dimension_semantics<arbitrary>],
     iteration_bounds = array<i64: 12, 2, 2>,
@@ -35,12 +35,11 @@ module {
     %cst_9 = arith.constant dense<32> : vector<128x128xi32>
     %cst_10 = arith.constant 32 : i32
     %cst_11 = arith.constant dense<175> : vector<128x128xi32>
-    %cst_12 = arith.constant dense<1> : vector<128x128xi32>
-    %cst_13 = arith.constant dense<0> : vector<128x128xi32>
-    %cst_14 = arith.constant dense<0xFF800000> : vector<128x128xf32>
-    %cst_15 = arith.constant dense<0xFF800000> : vector<128xf32>
-    %cst_16 = arith.constant dense<0.0> : vector<128xf32>
-    %cst_17 = arith.constant 2 : i32
+    %cst_12 = arith.constant dense<0> : vector<128x128xi32>
+    %cst_13 = arith.constant dense<0xFF800000> : vector<128x128xf32>
+    %cst_14 = arith.constant dense<0xFF800000> : vector<128xf32>
+    %cst_15 = arith.constant dense<0.0> : vector<128xf32>
+    %cst_16 = arith.constant 2 : i32
     %0 = memref.load %causal[%c0] : memref<1xi32, #tpu.memory_space<smem>> loc("tests/tests/../../examples/attention.rs":25:5)
     %1 = arith.cmpi ne, %0, %cst_1 : i32 loc("tests/tests/../../examples/attention.rs":25:5)
     %2 = arith.cmpi eq, %j, %cst_1 : i32 loc("tests/tests/../../examples/attention.rs":27:10)
@@ -85,16 +84,16 @@ module {
       %35 = scf.if %1 -> (vector<128x128xi32>) {
         %36 = arith.cmpi sle, %33, %31 : vector<128x128xi32> loc("tests/tests/../../examples/attention.rs":39:33)
         %37 = arith.andi %34, %36 : vector<128x128xi1> loc("tests/tests/../../examples/attention.rs":39:23)
-        %38 = arith.select %37, %cst_12, %cst_13 : vector<128x128xi1>, vector<128x128xi32> loc("tests/tests/../../examples/attention.rs":38:9)
+        %38 = arith.extui %37 : vector<128x128xi1> to vector<128x128xi32> loc("tests/tests/../../examples/attention.rs":38:9)
         scf.yield %38 : vector<128x128xi32> loc("tests/tests/../../examples/attention.rs":38:9)
       } else {
-        %39 = arith.select %34, %cst_12, %cst_13 : vector<128x128xi1>, vector<128x128xi32> loc("tests/tests/../../examples/attention.rs":38:9)
+        %39 = arith.extui %34 : vector<128x128xi1> to vector<128x128xi32> loc("tests/tests/../../examples/attention.rs":38:9)
         scf.yield %39 : vector<128x128xi32> loc("tests/tests/../../examples/attention.rs":38:9)
       } loc("tests/tests/../../examples/attention.rs":38:9)
-      %40 = arith.cmpi ne, %35, %cst_13 : vector<128x128xi32> loc("tests/tests/../../examples/attention.rs":38:9)
-      %41 = arith.select %40, %29, %cst_14 : vector<128x128xi1>, vector<128x128xf32> loc("tests/tests/../../examples/attention.rs":41:22)
+      %40 = arith.cmpi ne, %35, %cst_12 : vector<128x128xi32> loc("tests/tests/../../examples/attention.rs":38:9)
+      %41 = arith.select %40, %29, %cst_13 : vector<128x128xi1>, vector<128x128xf32> loc("tests/tests/../../examples/attention.rs":41:22)
       %42 = vector.load %top[%c0, %c0] : memref<128x1xf32, #tpu.memory_space<vmem>>, vector<128x1xf32> loc("tests/tests/../../examples/attention.rs":43:27)
-      %43 = vector.multi_reduction <maximumf>, %41, %cst_15 [1] : vector<128x128xf32> to vector<128xf32> loc("tests/tests/../../examples/attention.rs":43:49)
+      %43 = vector.multi_reduction <maximumf>, %41, %cst_14 [1] : vector<128x128xf32> to vector<128xf32> loc("tests/tests/../../examples/attention.rs":43:49)
       %44 = vector.shape_cast %43 : vector<128xf32> to vector<128x1xf32> loc("tests/tests/../../examples/attention.rs":43:49)
       %45 = arith.maximumf %42, %44 : vector<128x1xf32> loc("tests/tests/../../examples/attention.rs":43:34)
       %46 = vector.load %top[%c0, %c0] : memref<128x1xf32, #tpu.memory_space<vmem>>, vector<128x1xf32> loc("tests/tests/../../examples/attention.rs":44:26)
@@ -105,7 +104,7 @@ module {
       %51 = math.exp %50 : vector<128x128xf32> loc("tests/tests/../../examples/attention.rs":45:42)
       %52 = vector.load %sum[%c0, %c0] : memref<128x1xf32, #tpu.memory_space<vmem>>, vector<128x1xf32> loc("tests/tests/../../examples/attention.rs":46:23)
       %53 = arith.mulf %52, %48 : vector<128x1xf32> loc("tests/tests/../../examples/attention.rs":46:19)
-      %54 = vector.multi_reduction <add>, %51, %cst_16 [1] : vector<128x128xf32> to vector<128xf32> loc("tests/tests/../../examples/attention.rs":46:48)
+      %54 = vector.multi_reduction <add>, %51, %cst_15 [1] : vector<128x128xf32> to vector<128xf32> loc("tests/tests/../../examples/attention.rs":46:48)
       %55 = vector.shape_cast %54 : vector<128xf32> to vector<128x1xf32> loc("tests/tests/../../examples/attention.rs":46:48)
       %56 = arith.addf %53, %55 : vector<128x1xf32> loc("tests/tests/../../examples/attention.rs":46:19)
       vector.store %56, %sum[%c0, %c0] : memref<128x1xf32, #tpu.memory_space<vmem>>, vector<128x1xf32> loc("tests/tests/../../examples/attention.rs":46:13)
@@ -119,7 +118,7 @@ module {
       vector.store %63, %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("tests/tests/../../examples/attention.rs":47:13)
       vector.store %45, %top[%c0, %c0] : memref<128x1xf32, #tpu.memory_space<vmem>>, vector<128x1xf32> loc("tests/tests/../../examples/attention.rs":48:13)
     } loc("tests/tests/../../examples/attention.rs":33:5)
-    %64 = arith.subi %cst_17, %cst_7 : i32 loc("tests/tests/../../examples/attention.rs":50:13)
+    %64 = arith.subi %cst_16, %cst_7 : i32 loc("tests/tests/../../examples/attention.rs":50:13)
     %65 = arith.cmpi eq, %j, %64 : i32 loc("tests/tests/../../examples/attention.rs":50:10)
     scf.if %65 {
       %66 = vector.load %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("tests/tests/../../examples/attention.rs":51:21)

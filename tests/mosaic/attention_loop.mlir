@@ -2,10 +2,10 @@ module {
   func.func @main(
     %head: i32,
     %i: i32,
-    %q: memref<64x32xf32, #tpu.memory_space<vmem>>,
-    %k: memref<192x32xf32, #tpu.memory_space<vmem>>,
-    %v: memref<192x32xf32, #tpu.memory_space<vmem>>,
-    %o: memref<64x32xf32, #tpu.memory_space<vmem>>
+    %q: memref<64x32xf32, #tpu.memory_space<vmem>> loc("attention_loop.rs":4:5),
+    %k: memref<192x32xf32, #tpu.memory_space<vmem>> loc("attention_loop.rs":5:5),
+    %v: memref<192x32xf32, #tpu.memory_space<vmem>> loc("attention_loop.rs":6:5),
+    %o: memref<64x32xf32, #tpu.memory_space<vmem>> loc("attention_loop.rs":7:5)
   ) attributes {
     dimension_semantics = [#tpu.dimension_semantics<parallel>, #tpu.dimension_semantics<parallel>],
     iteration_bounds = array<i64: 12, 3>,

@@ -3,10 +3,10 @@ module {
     %i: i32,
     %j: i32,
     %kk: i32,
-    %x: memref<128x128xbf16, #tpu.memory_space<vmem>>,
-    %w: memref<128x128xbf16, #tpu.memory_space<vmem>>,
-    %o: memref<128x128xf32, #tpu.memory_space<vmem>>,
-    %acc: memref<128x128xf32, #tpu.memory_space<vmem>>
+    %x: memref<128x128xbf16, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/matmul.rs":17:33),
+    %w: memref<128x128xbf16, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/matmul.rs":18:33),
+    %o: memref<128x128xf32, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/matmul.rs":19:32),
+    %acc: memref<128x128xf32, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/matmul.rs":20:20)
   ) attributes {
     dimension_semantics = [#tpu.dimension_semantics<parallel>, #tpu.dimension_semantics<parallel>, #tpu.dimension_semantics<arbitrary>],
     iteration_bounds = array<i64: 8, 3, 4>,

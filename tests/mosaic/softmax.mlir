@@ -1,8 +1,8 @@
 module {
   func.func @main(
     %i: i32,
-    %x: memref<8x1024xf32, #tpu.memory_space<vmem>>,
-    %o: memref<8x1024xf32, #tpu.memory_space<vmem>>
+    %x: memref<8x1024xf32, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/softmax.rs":22:38),
+    %o: memref<8x1024xf32, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/softmax.rs":23:38)
   ) attributes {
     dimension_semantics = [#tpu.dimension_semantics<parallel>],
     iteration_bounds = array<i64: 22>,

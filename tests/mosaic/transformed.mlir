@@ -4,10 +4,10 @@ module {
     %i: i32,
     %j: i32,
     %kk: i32,
-    %x: memref<128x128xbf16, #tpu.memory_space<vmem>>,
-    %w: memref<128x128xbf16, #tpu.memory_space<vmem>>,
-    %o: memref<128x128xbf16, #tpu.memory_space<vmem>>,
-    %acc: memref<128x128xf32, #tpu.memory_space<vmem>>
+    %x: memref<128x128xbf16, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/matmul.rs":17:33),
+    %w: memref<128x128xbf16, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/matmul.rs":18:33),
+    %o: memref<128x128xbf16, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/matmul.rs":19:32),
+    %acc: memref<128x128xf32, #tpu.memory_space<vmem>> loc("tests/tests/../../examples/matmul.rs":20:20)
   ) attributes {
     dimension_semantics = [#tpu.dimension_semantics<parallel>, #tpu.dimension_semantics<parallel>, #tpu.dimension_semantics<parallel>, #tpu.dimension_semantics<arbitrary>],
     iteration_bounds = array<i64: 10, 8, 3, 4>,
@@ -46,7 +46,7 @@ module {
     %10 = arith.cmpi slt, %9, %8 : vector<128x128xi32> loc("tests/tests/../../examples/matmul.rs":25:18)
     %11 = arith.andi %5, %10 : vector<128x128xi1> loc("tests/tests/../../examples/matmul.rs":25:18)
     %12 = vector.load %x[%c0, %c0] : memref<128x128xbf16, #tpu.memory_space<vmem>>, vector<128x128xbf16> loc("tests/tests/../../examples/matmul.rs":25:18)
-    %13 = arith.extf %12 : vector<128x128xbf16> to vector<128x128xf32> loc("tests/tests/mosaic.rs":50:43)
+    %13 = arith.extf %12 : vector<128x128xbf16> to vector<128x128xf32> loc("tests/tests/mosaic.rs":46:43)
     %14 = arith.select %11, %13, %cst_2 : vector<128x128xi1>, vector<128x128xf32> loc("tests/tests/../../examples/matmul.rs":25:18)
     %15 = arith.cmpi slt, %4, %8 : vector<128x128xi32> loc("tests/tests/../../examples/matmul.rs":25:34)
     %16 = arith.muli %j, %cst_3 : i32 loc("tests/tests/../../examples/matmul.rs":25:34)
@@ -55,8 +55,8 @@ module {
     %19 = arith.cmpi slt, %9, %18 : vector<128x128xi32> loc("tests/tests/../../examples/matmul.rs":25:34)
     %20 = arith.andi %15, %19 : vector<128x128xi1> loc("tests/tests/../../examples/matmul.rs":25:34)
     %21 = vector.load %w[%c0, %c0] : memref<128x128xbf16, #tpu.memory_space<vmem>>, vector<128x128xbf16> loc("tests/tests/../../examples/matmul.rs":25:34)
-    %22 = arith.extf %21 : vector<128x128xbf16> to vector<128x128xf32> loc("tests/tests/mosaic.rs":49:43)
-    %23 = arith.mulf %22, %cst_7 : vector<128x128xf32> loc("tests/tests/mosaic.rs":49:41)
+    %22 = arith.extf %21 : vector<128x128xbf16> to vector<128x128xf32> loc("tests/tests/mosaic.rs":45:43)
+    %23 = arith.mulf %22, %cst_7 : vector<128x128xf32> loc("tests/tests/mosaic.rs":45:41)
     %24 = arith.select %20, %23, %cst_2 : vector<128x128xi1>, vector<128x128xf32> loc("tests/tests/../../examples/matmul.rs":25:34)
     %25 = tpu.matmul %14, %24, %cst_2 {dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, transpose_lhs_hint = false} : vector<128x128xf32>, vector<128x128xf32>, vector<128x128xf32> -> vector<128x128xf32> loc("tests/tests/../../examples/matmul.rs":25:12)
     %26 = vector.load %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("tests/tests/../../examples/matmul.rs":25:5)
@@ -66,9 +66,9 @@ module {
     %29 = arith.cmpi eq, %kk, %28 : i32 loc("tests/tests/../../examples/matmul.rs":26:11)
     scf.if %29 {
       %30 = vector.load %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32> loc("tests/tests/../../examples/matmul.rs":27:21)
-      %31 = math.tanh %30 : vector<128x128xf32> loc("tests/tests/mosaic.rs":51:44)
-      %32 = arith.addf %31, %cst_10 : vector<128x128xf32> loc("tests/tests/mosaic.rs":51:41)
-      %33 = arith.truncf %32 : vector<128x128xf32> to vector<128x128xbf16> loc("tests/tests/mosaic.rs":51:58)
+      %31 = math.tanh %30 : vector<128x128xf32> loc("tests/tests/mosaic.rs":47:44)
+      %32 = arith.addf %31, %cst_10 : vector<128x128xf32> loc("tests/tests/mosaic.rs":47:41)
+      %33 = arith.truncf %32 : vector<128x128xf32> to vector<128x128xbf16> loc("tests/tests/mosaic.rs":47:58)
       vector.store %33, %o[%c0, %c0] : memref<128x128xbf16, #tpu.memory_space<vmem>>, vector<128x128xbf16> loc("tests/tests/../../examples/matmul.rs":27:11)
     } loc("tests/tests/../../examples/matmul.rs":26:5)
     return

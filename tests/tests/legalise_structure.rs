@@ -6,12 +6,13 @@
 
 use std::io::Write;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{DType, Kernel, Literal, OpKind, Param, ReduceOp, ScanOp, Shape, Type};
+use tpu_kernel::ir::{DType, Kernel, Literal, OpKind, Param, ReduceOp, ScanOp, Shape, SizeExpr, Type};
 use tpu_kernel::launch::Binding;
 use tpu_kernel::legalise::{Illegal, Rule, legalise, native, stored};
 use tpu_kernel::mosaic;
 use tpu_kernel::passes::verify;
 use tpu_tests::executors::{Array, INTERPRETER, run, same};
+use tpu_tests::kernels::{Writer, blocked};
 use tpu_tests::libtpu::{accepted, judge, library};
 use tpu_tests::matrix::{Case, cases_on};
 
@@ -21,7 +22,7 @@ const CHIPS: [&Chip; 4] = [&Chip::V4, &Chip::V5E, &Chip::V6E, &Chip::TPU7X];
 const SHAPES: [&[usize]; 6] = [&[7, 100], &[1, 128], &[128, 1], &[3, 5, 32], &[2, 1, 9, 2], &[40]];
 
 /// Shapes of several registers, for libtpu alone.
-const LARGE: [&[usize]; 5] = [&[8, 128], &[40, 300], &[5, 16, 128], &[1000], &[2, 3, 8, 256]];
+const LARGE: [&[usize]; 5] = [&[8, 128], &[40, 300], &[5, 16, 128], &[1000], &[2, 3, 8, 128]];
 
 /// Those of operations that take long.
 const FEW: [&[usize]; 5] = [&[9], &[3, 10], &[17, 2], &[1, 33], &[2, 1, 9, 2]];
@@ -191,6 +192,30 @@ operations! {
     truths: SHAPES "reduce any", "reduce all";
     places_of_extrema: SHAPES "reduce argmax", "reduce argmin";
     running: FEW "scan sum", "scan prod", "scan max", "scan min";
+}
+
+#[test]
+fn an_index_outside_is_an_error_of_the_simulator_only() {
+    for (axis, shape) in [(1, [2, 4]), (0, [4, 2]), (0, [20, 2])] {
+        let mut w = Writer::new("outside", "outside.rs");
+        let dims = shape.map(|n| (SizeExpr::Const(n as i64), blocked(n)));
+        let x = w.input("x", DType::F32, &dims, &[None, None]);
+        let o = w.output("o", DType::F32, &dims, &[None, None]);
+        let (tile, far) = (w.load(x), w.filled(100, &shape));
+        let gathered = w.op(OpKind::Gather { axis }, &[tile, far]);
+        w.store(o, gathered);
+        let kernel = w.finish();
+        let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![shape.to_vec(); 2] };
+        let inputs = [Array::filled(&shape, 1f32.into())];
+        let result = |kernel: &Kernel| {
+            let compiled = (INTERPRETER.compile)(kernel).expect("the interpreter takes every kernel");
+            run(kernel, &compiled, &binding, &inputs, &[]).map(|_| ())
+        };
+        assert_eq!(result(&kernel).expect_err("an index outside").code(), "R007");
+        for chip in CHIPS {
+            assert_eq!(result(&legalise(&kernel, chip).expect("a gather has a form")), Ok(()), "{shape:?} on {}", chip.name);
+        }
+    }
 }
 
 /// The kernel's numbers for arrays of one block each, which every chip takes whatever the block.

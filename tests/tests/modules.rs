@@ -4,7 +4,9 @@
 
 use tpu_device::libtpu::Verdict;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{BlockDim, DType, Kernel, Literal, Precision, Semantics, SizeExpr};
+use tpu_kernel::ir::{
+    BinaryOp, BlockDim, DType, Kernel, Literal, Loc, Op, OpKind, ParamKind, Precision, Semantics, SizeExpr, Type, Value,
+};
 use tpu_kernel::launch::{Binding, Config, Launchable, bind};
 use tpu_kernel::mosaic::{self, Module};
 use tpu_kernel::passes::canonicalise;
@@ -92,7 +94,7 @@ fn calls_take_what_the_binding_says() {
     let right = module.input(DType::F32, &[32, 128]);
     for operands in [&[][..], &[&short], &[&other], &[&right, &right]] {
         let refusal = module.call(&kernel, &binding, operands).expect_err("a refusal");
-        assert_eq!(refusal.code(), "M007");
+        assert_eq!(refusal.code(), "M006");
     }
 }
 
@@ -161,6 +163,45 @@ fn arrays_are_padded_before_the_call() {
                 "{text}"
             );
             compiles("padded", chip, text);
+        }
+    }
+}
+
+/// Vectors whose windows overlap, of each width, start at whole rows of packed registers, and not between them.
+#[test]
+fn vectors_have_windows_by_elements() {
+    let overlapping = |dtype: DType, by: usize| {
+        let block = [BlockDim::Element { size: 2048, low: 0, high: 0 }];
+        let mut w = Writer::new("vectors", "vectors.rs");
+        w.grid("i", SizeExpr::Const(4), Semantics::Arbitrary);
+        let x = w.input("x", dtype, &[(SizeExpr::Const(8192), block[0])], &[Some(0)]);
+        let o = w.output("o", dtype, &[(SizeExpr::Const(8192), blocked(2048))], &[Some(0)]);
+        let tile = w.load(x);
+        w.store(o, tile);
+        let mut kernel = w.finish();
+        let types = kernel.types.len() as u32;
+        kernel.types.extend([Type::Scalar(DType::I32); 2]);
+        let ParamKind::In(window) = &mut kernel.params[0].kind else { panic!("an input") };
+        let (step, start, index) = (Value(types), Value(types + 1), window.map.args[0]);
+        let op = |kind, operands: &[Value], result| Op {
+            kind,
+            operands: operands.to_vec(),
+            results: vec![result],
+            regions: vec![],
+            loc: Loc::UNKNOWN,
+        };
+        window.map.ops =
+            vec![op(OpKind::Const(Literal::from(by as i32)), &[], step), op(OpKind::Binary(BinaryOp::Mul), &[index, step], start)];
+        window.map.yields = vec![start];
+        kernel
+    };
+    let binding = Binding { sizes: vec![], grid: vec![4], arrays: vec![vec![8192]; 2] };
+    for chip in Chip::ALL {
+        for dtype in [DType::F32, DType::Bf16, DType::I8, DType::I4] {
+            let row = 128 * 32 / dtype.bits() as usize;
+            compiles("vectors", chip, mosaic::stablehlo(&overlapping(dtype, row), &binding, chip).expect("a text"));
+            let refusal = mosaic::stablehlo(&overlapping(dtype, row / 2), &binding, chip).expect_err("a refusal");
+            assert_eq!(refusal.code(), "M005", "{refusal}");
         }
     }
 }

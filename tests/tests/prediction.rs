@@ -5,9 +5,12 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tpu_kernel::chips::Chip;
 use tpu_kernel::ir::DType;
-use tpu_kernel::launch::{Config, Launchable, bind, numbers};
+use tpu_kernel::launch::{Allow, Config, Launchable, bind, numbers};
+use tpu_kernel::legalise::legalise;
 use tpu_kernel::passes::canonicalise;
 use tpu_kernel::predict::{Bottleneck, Prediction, TIMELINE_STEPS, Unit, predict};
+use tpu_tests::generate::generate;
+use tpu_tests::one_op;
 use tpu_tests::prediction::kernels;
 use tpu_tests::prediction::plot::svg;
 use tpu_tests::prediction::records::{CHIPS, Pair, pairs};
@@ -212,6 +215,32 @@ fn a_launch_that_may_run_is_predicted() {
         assert_eq!(prediction.chip, chip.name);
         assert!(prediction.cycles > 0 && prediction.flops > 0 && prediction.bytes == 2 * 8 * 128 * 4);
     }
+}
+
+/// Every operation, and random kernels with their branches, loops and grids, on every chip that takes them.
+#[test]
+fn every_operation_has_a_prediction() {
+    let allow = vec![Allow::BlockShape, Allow::DotTypes];
+    let mut seen = 0;
+    let single = one_op::cases().into_iter().filter_map(|case| {
+        let binding = bind(&case.kernel, &Chip::V5E, &case.inputs, &Config { allow: allow.clone(), ..Config::default() }).ok()?;
+        Some((case.kernel, binding))
+    });
+    let random = (0..100).map(generate).map(|case| (case.kernel, case.binding));
+    for (kernel, binding) in single.chain(random) {
+        for chip in [&Chip::V5E, &Chip::V6E] {
+            let Ok(legal) = legalise(&kernel, chip) else { continue };
+            let prediction = predict(&legal, &binding, chip);
+            let steps = binding.grid.iter().map(|&n| n as u64).product::<u64>();
+            assert_eq!(prediction.cycles > 0, steps > 0, "{}", kernel.name);
+            assert!(prediction.cycles < 1 << 40, "{}: {} cycles", kernel.name, prediction.cycles);
+            let overheads = prediction.overheads;
+            let idle = overheads.fill + overheads.drain + overheads.steps + overheads.waits;
+            assert!(idle <= prediction.cycles + 4, "{}: {overheads:?} of {}", kernel.name, prediction.cycles);
+            seen += 1;
+        }
+    }
+    assert!(seen > 800, "{seen} predictions");
 }
 
 /// `docs/prediction.md` has the table of the agreement, and the plot beside it is of these pairs. `BLESS=1` rewrites both.

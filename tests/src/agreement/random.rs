@@ -32,8 +32,9 @@ pub fn random_program(chip: &Chip, seed: u64) -> Option<Result<String, (&'static
 
 /// The kernel with arrays of one block each, which every chip takes whatever the block.
 fn whole_blocks(mut kernel: Kernel) -> Kernel {
-    let zero = kernel.new_value(Type::Scalar(tpu_kernel::ir::DType::I32));
-    for param in &mut kernel.params {
+    let count = kernel.params.len();
+    let zeros: Vec<_> = (0..count).map(|_| kernel.new_value(Type::Scalar(tpu_kernel::ir::DType::I32))).collect();
+    for (param, zero) in kernel.params.iter_mut().zip(zeros) {
         let (ParamKind::In(window) | ParamKind::Out(window)) = &mut param.kind else { continue };
         let constant = OpKind::Const(Literal::from(0));
         let op = Op { kind: constant, operands: vec![], results: vec![zero], regions: vec![], loc: Loc::UNKNOWN };

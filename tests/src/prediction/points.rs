@@ -8,6 +8,9 @@ use tpu_kernel::passes::canonicalise;
 const BF16: DType = DType::Bf16;
 const F32: DType = DType::F32;
 
+/// An element type, the sizes of a problem, and the blocks to try on it.
+type Sweep<const S: usize, const B: usize> = (DType, [usize; S], &'static [[usize; B]]);
+
 /// One launch.
 pub struct Point {
     /// What kind of kernel: `matmul`, `attention` …
@@ -55,7 +58,7 @@ pub fn points() -> Vec<Point> {
 
 /// Launches that came after the model: other sizes, other blocks.
 fn others(all: &mut Vec<Point>) {
-    let products: [(DType, [usize; 3], &[[usize; 3]]); 6] = [
+    let products: [Sweep<3, 3>; 6] = [
         (BF16, [768, 768, 768], &[[128, 256, 384], [384, 384, 384], [256, 768, 256], [384, 768, 768]]),
         (BF16, [1536, 1024, 512], &[[256, 256, 512], [512, 512, 256], [768, 512, 512]]),
         (BF16, [3072, 3072, 1024], &[[512, 512, 512], [1024, 768, 512], [768, 1024, 1024]]),
@@ -150,7 +153,7 @@ fn matmuls(all: &mut Vec<Point>) {
 }
 
 fn attentions(all: &mut Vec<Point>) {
-    let shapes: [(DType, [usize; 3], &[[usize; 2]]); 6] = [
+    let shapes: [Sweep<3, 2>; 6] = [
         (BF16, [8, 1024, 128], &[[128, 128], [256, 256], [512, 512], [256, 1024]]),
         (BF16, [4, 2048, 64], &[[256, 256], [512, 512]]),
         (BF16, [4, 1024, 256], &[[128, 256], [256, 512]]),
@@ -199,7 +202,7 @@ fn rows(all: &mut Vec<Point>) {
 }
 
 fn elementwise(all: &mut Vec<Point>) {
-    let shapes: [(DType, [usize; 2], &[[usize; 2]]); 6] = [
+    let shapes: [Sweep<2, 2>; 6] = [
         (F32, [256, 128], &[[256, 128], [64, 128]]),
         (F32, [1024, 1024], &[[64, 512], [256, 256], [512, 1024]]),
         (F32, [4096, 4096], &[[256, 1024], [512, 2048]]),

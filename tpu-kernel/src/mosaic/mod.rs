@@ -8,7 +8,8 @@
 //! flow as i32, because masks cannot. Integers are signless. Scalars of the launch come in scalar memory
 //! as words, one element each. A [`Module`] converts between that and the user's element types.
 //!
-//! Where the hardware decides and not this text: whether denormals survive, and which NaN is made.
+//! Where the hardware decides and not this text: whether denormals survive, which NaN is made, how near its own functions,
+//! division and remainder of floats are, and which zero an extremum takes.
 
 mod call;
 mod control;

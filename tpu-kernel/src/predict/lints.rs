@@ -213,8 +213,11 @@ impl Linter<'_> {
         let each = self.flow.cycles / steps;
         Some(Lint {
             rule: "small-steps",
-            what: format!("{steps:.0} steps of {each:.0} cycles, of which {:.0} are work", self.flow.body.cycles / steps),
-            why: "each step waits for copies that are mostly latency, and has indices and waits of its own".to_string(),
+            what: format!(
+                "{steps:.0} steps of {each:.0} cycles, of which {:.0} are work",
+                (self.flow.body.cycles - self.flow.body.latency) / steps
+            ),
+            why: "each step waits for its copies to begin and for its first results, and has indices of its own".to_string(),
             help: format!("make blocks {times} times as large, and the grid {times} times smaller"),
             gain,
             loc: self.kernel.loc.clone(),
