@@ -1,6 +1,6 @@
 //! Random kernels of the generator, for one chip.
 
-use crate::executors::{Array, INTERPRETER, run};
+use crate::executors::{Array, INTERPRETER, run_logged};
 use crate::generate::{Words, generate_in};
 use tpu_kernel::chips::Chip;
 use tpu_kernel::ir::{Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, SizeExpr, Type, Window};
@@ -26,7 +26,7 @@ pub fn random_program(chip: &Chip, seed: u64) -> Option<Result<String, (&'static
     let zeros = |(at, p): (usize, &Param)| Array::filled(&binding.arrays[at], Literal::from_bits(p.ty.dtype(), 0));
     let inputs: Vec<Array> = kernel.inputs().map(zeros).collect();
     let interpreter = (INTERPRETER.compile)(&kernel).expect("the interpreter takes every kernel");
-    run(&kernel, &interpreter, &binding, &inputs, &case.scalars).ok()?;
+    run_logged(&kernel, &interpreter, &binding, &inputs, &case.scalars, &mut |_| {}).ok()?;
     Some(mosaic::stablehlo(&kernel, &binding, chip).map_err(|illegal| (illegal.code(), illegal.rule.to_string())))
 }
 
