@@ -298,7 +298,8 @@ fn accesses_start_anywhere() {
 /// A start that is a multiple by what it is computed from needs nothing more than the access.
 #[test]
 fn what_is_proven_stays_one_access() {
-    let multiples: [(&str, fn(&mut Writer, Value) -> Value); 6] = [
+    type Multiple = (&'static str, fn(&mut Writer, Value) -> Value);
+    let multiples: [Multiple; 6] = [
         ("mul", |w, i| {
             let n = w.constant(8);
             w.binary(BinaryOp::Mul, i, n)

@@ -23,4 +23,5 @@ pub(crate) use exact::scalar;
 pub(crate) use maps::Numbers;
 pub use target::{Allow, Arg, Argument, Config, Launchable, Parameters, Target};
 pub(crate) use vmem::padded_bytes;
+pub(crate) use vmem::scoped_limit;
 pub use vmem::{VmemRow, vmem};

@@ -6,7 +6,7 @@
 
 use super::{Binding, LaunchError, maps};
 use crate::chips::{Chip, LANES, SUBLANES};
-use crate::ir::{DType, Kernel};
+use crate::ir::{DType, Kernel, Type};
 
 /// What one window or scratch takes of the vector memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +79,21 @@ pub fn vmem(kernel: &Kernel, binding: &Binding) -> Vec<VmemRow> {
         rows.push(VmemRow { name: param.name.clone(), role, dtype, shape, packed, padded, buffers });
     }
     rows
+}
+
+/// The limit that is asked for when the kernel is compiled for the chip: its own, unless windows that fit leave too little
+/// beside them for scratch and for values on their way, which libtpu keeps in the same memory. Twice the largest value is room
+/// for those.
+pub(crate) fn scoped_limit(kernel: &Kernel, chip: &Chip, binding: &Binding) -> u64 {
+    let rows = vmem(kernel, binding);
+    let windows = sum(rows.iter().filter(|row| row.is_window()));
+    let value = |ty: &Type| match *ty {
+        Type::Tile(dtype, shape) => padded_bytes(dtype, dtype.bits(), shape.dims()),
+        Type::Scalar(_) | Type::Ref(..) => 0,
+    };
+    let largest = kernel.types.iter().map(value).max().unwrap_or(0);
+    let wanted = sum(rows.iter()).saturating_add(largest.saturating_mul(2));
+    if windows > chip.scoped_vmem_bytes { chip.scoped_vmem_bytes } else { wanted.clamp(chip.scoped_vmem_bytes, chip.vmem_bytes) }
 }
 
 /// Bytes of a block in vector memory, where an element takes that many bits.

@@ -2,16 +2,13 @@
 
 use super::function::location;
 use super::module::Tensor;
-use crate::chips::Chip;
 use crate::ir::Loc;
 
-/// The line that calls a kernel by its text. The scoped limit is the chip's own, against which a launch checks windows.
-/// It carries the place of the kernel, which XLA repeats in errors about all of it.
-pub(super) fn custom_call((name, loc): (&str, &Loc), chip: &Chip, text: &str, operands: &[Tensor], results: &[Tensor]) -> String {
+/// The line that calls a kernel by its text, with that much vector memory. It carries the place of the kernel, which XLA repeats in errors about all of it.
+pub(super) fn custom_call((name, loc): (&str, &Loc), limit: u64, text: &str, operands: &[Tensor], results: &[Tensor]) -> String {
     let config = format!(
-        "{{\"custom_call_config\": {{\"body\": \"{}\", \"needs_layout_passes\": true}}, \"scoped_memory_configs\": [{{\"memory_space\": 1, \"offset\": 0, \"size\": {}}}]}}",
+        "{{\"custom_call_config\": {{\"body\": \"{}\", \"needs_layout_passes\": true}}, \"scoped_memory_configs\": [{{\"memory_space\": 1, \"offset\": 0, \"size\": {limit}}}]}}",
         base64(text.as_bytes()),
-        chip.scoped_vmem_bytes
     );
     let config = config.replace('"', "\\22");
     let types = |list: &[Tensor]| list.iter().map(Tensor::ty).collect::<Vec<_>>().join(", ");

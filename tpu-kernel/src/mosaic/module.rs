@@ -8,7 +8,7 @@ use super::call;
 use super::print;
 use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Literal, ParamKind};
-use crate::launch::Binding;
+use crate::launch::{Binding, scoped_limit};
 use crate::legalise::memory::windows::low;
 use crate::legalise::{Illegal, Rule, stored, word};
 use std::fmt::Write;
@@ -132,7 +132,8 @@ impl Module {
             made.push(self.fresh(stored(param.ty.dtype()), &padded));
             outs.push((param.ty.dtype(), binding.arrays[at].clone(), low));
         }
-        let line = call::custom_call((&identifier(&kernel.name), &kernel.loc), &self.chip, &text, &passed, &made);
+        let limit = scoped_limit(kernel, &self.chip, binding);
+        let line = call::custom_call((&identifier(&kernel.name), &kernel.loc), limit, &text, &passed, &made);
         self.lines.push_str(&line);
         let mut results = vec![];
         for (tensor, (dtype, shape, low)) in made.into_iter().zip(outs) {
