@@ -5,7 +5,7 @@
 
 use super::super::lowering::{Lowering, Typed};
 use super::super::table::last;
-use super::super::{Illegal, Rule, represented};
+use super::super::{Illegal, Rule, represented, word};
 use super::make;
 use crate::ir::{DType, Literal, OpKind, Shape, Type, Value};
 
@@ -41,6 +41,10 @@ pub(super) fn broadcast(lowering: &mut Lowering<'_>, x: Typed, to: Shape) -> Res
     // A scalar is a word that holds a number of the narrow type: so does the tile of words.
     let word = match lowering.ty(x.value) {
         Type::Scalar(DType::Bool) | Type::Tile(DType::Bool, _) => lowering.cast(x.value, DType::I32)?,
+        Type::Tile(dtype, from) if from.elements() == 1 && !lowering.chip.sublane_gather => {
+            let wide = lowering.cast(x.value, word(dtype))?;
+            lowering.apply(OpKind::Extract(vec![0; from.rank()]), &[wide])?
+        }
         _ => x.value,
     };
     let repeated = lowering.apply(OpKind::Broadcast(to), &[word])?;

@@ -13,6 +13,8 @@ pub(super) fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         OpKind::Broadcast(to) => match operands[0] {
             // Of a narrow type only constants are scalars.
             Type::Scalar(_) => !ragged(chip, Type::Tile(operands[0].dtype(), *to)),
+            // A single element that is computed may lie in all lanes or in one: v4 cannot go from the one to the other.
+            ty if ty.shape().elements() == 1 && !chip.sublane_gather => false,
             ty => moving && ty.shape() != *to && !ragged(chip, Type::Tile(ty.dtype(), *to)),
         },
         OpKind::Reshape(to) => {
@@ -68,8 +70,15 @@ fn castable(chip: &Chip, dtype: DType, from: Shape, to: Shape) -> bool {
     if dtype.bits() < 32 || (!chip.sublane_gather && last(from) == 1) {
         return false;
     }
-    let rows = wide.is_multiple_of(LANES) && wide.is_multiple_of(narrow);
-    bare(from) == bare(to) || (rows && (narrow.is_multiple_of(LANES) || LANES.is_multiple_of(narrow)))
+    bare(from) == bare(to) || (wide.is_multiple_of(LANES) && wide.is_multiple_of(narrow) && rows(from, to, wide, narrow))
+}
+
+/// Whether libtpu lays several rows of one shape into a row of the other, which is whole registers wide: rows that are so too,
+/// parts of one register, or all rows of a matrix, where there is more than one matrix.
+fn rows(from: Shape, to: Shape, wide: usize, narrow: usize) -> bool {
+    let before_last = |shape: Shape| shape.dims().iter().rev().nth(1).copied().unwrap_or(1);
+    let matrices = last(to) == wide && before_last(from) == wide / narrow && before_last(to) > 1;
+    narrow.is_multiple_of(LANES) || (LANES.is_multiple_of(narrow) && (wide == LANES || matrices))
 }
 
 /// Whether the chip gathers words in that shape.
