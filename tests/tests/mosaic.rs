@@ -176,7 +176,7 @@ const WORKER: &str = env!("CARGO_BIN_EXE_worker");
 #[test]
 fn libtpu_accepts_the_kernels() {
     let Some(library) = library() else { return };
-    for chip in [&Chip::V5E, &Chip::V6E] {
+    for chip in Chip::ALL {
         let programs: Vec<String> = cases()
             .iter()
             .map(|(_, kernel, dtype, shapes)| {

@@ -4,7 +4,7 @@
 //! does nothing is left out: libtpu fails on both once it has emptied them.
 
 use super::function::{Function, spelled};
-use crate::ir::{Op, OpKind, Region, Type, Value};
+use crate::ir::{DType, Literal, Op, OpKind, Region, Type, Value};
 use crate::legalise::{Illegal, Rule};
 
 fn list(types: impl IntoIterator<Item = Type>) -> String {
@@ -79,8 +79,20 @@ impl Function<'_> {
         }
         for at in chosen {
             let [a, b] = [yes, no].map(|region| self.name(region.yields[at]));
-            let ty = spelled(self.ty(op.results[at]));
-            let name = self.emit(format!("arith.select {condition}, {a}, {b} : {ty}"));
+            let ty = self.ty(op.results[at]);
+            let name = match ty {
+                // libtpu has no selection of packed elements by a scalar.
+                Type::Tile(dtype, shape) if dtype.bits() < 32 => {
+                    let words = Type::Tile(DType::I32, shape);
+                    let word = self.emit(format!("arith.extui {condition} : i1 to i32"));
+                    let repeated = self.emit(format!("vector.broadcast {word} : i32 to {}", spelled(words)));
+                    let zero = self.literal(Literal::from(0), words);
+                    let mask = self.emit(format!("arith.cmpi ne, {repeated}, {zero} : {}", spelled(words)));
+                    let masks = spelled(Type::Tile(DType::Bool, shape));
+                    self.emit(format!("arith.select {mask}, {a}, {b} : {masks}, {}", spelled(ty)))
+                }
+                _ => self.emit(format!("arith.select {condition}, {a}, {b} : {}", spelled(ty))),
+            };
             self.define(op.results[at], name);
         }
         Ok(())
