@@ -70,15 +70,14 @@ fn castable(chip: &Chip, dtype: DType, from: Shape, to: Shape) -> bool {
     if dtype.bits() < 32 || (!chip.sublane_gather && last(from) == 1) {
         return false;
     }
-    bare(from) == bare(to) || (wide.is_multiple_of(LANES) && wide.is_multiple_of(narrow) && rows(from, to, wide, narrow))
-}
-
-/// Whether libtpu lays several rows of one shape into a row of the other, which is whole registers wide: rows that are so too,
-/// parts of one register, or all rows of a matrix, where there is more than one matrix.
-fn rows(from: Shape, to: Shape, wide: usize, narrow: usize) -> bool {
-    let before_last = |shape: Shape| shape.dims().iter().rev().nth(1).copied().unwrap_or(1);
-    let matrices = last(to) == wide && before_last(from) == wide / narrow && before_last(to) > 1;
-    narrow.is_multiple_of(LANES) || (LANES.is_multiple_of(narrow) && (wide == LANES || matrices))
+    if bare(from) == bare(to) {
+        return true;
+    }
+    // Of more dimensions than rows and lanes, the rows are whole registers; parts of a register fill exactly one row of lanes.
+    let parts = if last(from) < last(to) { from } else { to };
+    let whole = bare(parts).len() <= 2 || parts.dim(parts.rank() - 2).is_multiple_of(SUBLANES);
+    let rows = wide.is_multiple_of(LANES) && wide.is_multiple_of(narrow);
+    rows && whole && (narrow.is_multiple_of(LANES) || (wide == LANES && LANES.is_multiple_of(narrow)))
 }
 
 /// Whether the chip gathers words in that shape.
