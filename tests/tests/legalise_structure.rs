@@ -139,15 +139,6 @@ fn operation(name: &str, shapes: &[&[usize]]) {
     assert!(right * 2 > total, "only {right} of {total}");
 }
 
-macro_rules! operations {
-    ($($test:ident: $shapes:ident $($name:literal),+;)+) => { $(
-        #[test]
-        fn $test() {
-            $(operation($name, &$shapes);)+
-        }
-    )+ };
-}
-
 /// The operations of this file.
 const NAMES: [&str; 23] = [
     "iota",
@@ -175,23 +166,91 @@ const NAMES: [&str; 23] = [
     "scan min",
 ];
 
-operations! {
-    iota: SHAPES "iota";
-    broadcast: SHAPES "broadcast";
-    reshape: SHAPES "reshape";
-    transpose: SHAPES "transpose";
-    slice: SHAPES "slice";
-    concat: SHAPES "concat";
-    rotate: SHAPES "rotate";
-    gather: SHAPES "gather";
-    sort: FEW "sort";
-    extract: SHAPES "extract";
-    random_bits: SHAPES "prng_bits";
-    sums: SHAPES "reduce sum", "reduce prod";
-    extrema: SHAPES "reduce max", "reduce min";
-    truths: SHAPES "reduce any", "reduce all";
-    places_of_extrema: SHAPES "reduce argmax", "reduce argmin";
-    running: FEW "scan sum", "scan prod", "scan max", "scan min";
+#[test]
+fn iota() {
+    operation("iota", &SHAPES);
+}
+
+#[test]
+fn broadcast() {
+    operation("broadcast", &SHAPES);
+}
+
+#[test]
+fn reshape() {
+    operation("reshape", &SHAPES);
+}
+
+#[test]
+fn transpose() {
+    operation("transpose", &SHAPES);
+}
+
+#[test]
+fn slice() {
+    operation("slice", &SHAPES);
+}
+
+#[test]
+fn concat() {
+    operation("concat", &SHAPES);
+}
+
+#[test]
+fn rotate() {
+    operation("rotate", &SHAPES);
+}
+
+#[test]
+fn gather() {
+    operation("gather", &SHAPES);
+}
+
+#[test]
+fn sort() {
+    operation("sort", &FEW);
+}
+
+#[test]
+fn extract() {
+    operation("extract", &SHAPES);
+}
+
+#[test]
+fn random_bits() {
+    operation("prng_bits", &SHAPES);
+}
+
+#[test]
+fn sums() {
+    operation("reduce sum", &SHAPES);
+    operation("reduce prod", &SHAPES);
+}
+
+#[test]
+fn extrema() {
+    operation("reduce max", &SHAPES);
+    operation("reduce min", &SHAPES);
+}
+
+#[test]
+fn truths() {
+    operation("reduce any", &SHAPES);
+    operation("reduce all", &SHAPES);
+}
+
+#[test]
+fn places_of_extrema() {
+    operation("reduce argmax", &SHAPES);
+    operation("reduce argmin", &SHAPES);
+}
+
+#[test]
+fn running() {
+    operation("scan sum", &FEW);
+    operation("scan prod", &FEW);
+    operation("scan max", &FEW);
+    operation("scan min", &FEW);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //!
 //! Rules: arrays are whole blocks; operands come from memory or the launch, and what a kernel computes is stored, so that no
 //! compiler can leave the operation out. Of directions, permutations and pairs of types that differ in nothing that a compiler
-//! sees, a part stands for all, as [`kept`] says.
+//! sees, a part stands for all, as `kept` says.
 
 mod launch;
 mod memory;

@@ -1,7 +1,7 @@
 //! What libtpu takes, as recorded, against what the legaliser calls native.
 //!
 //! Rules: the record is `tests/data/legality.txt`, the verdicts of libtpu 0.0.50.1 on 19,767 small Mosaic kernels; its header
-//! says how it is read. [`meaning`] finds the kernel of the IR that would be printed as such a kernel, where there is one, and
+//! says how it is read. `meaning` finds the kernel of the IR that would be printed as such a kernel, where there is one, and
 //! [`ask`] what the legaliser says of it.
 
 mod ask;
