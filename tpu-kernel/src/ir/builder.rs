@@ -60,9 +60,11 @@ impl Builder {
         super::Shape::try_new(&kept).map(|shape| Type::Ref(Space::Vmem, dtype, shape))
     }
 
-    /// Builds an index map: `indices` gets the builder and the grid indices and returns the block indices.
+    /// Builds an index map: `indices` gets the builder, the grid indices and the prefetched arrays so far, and returns the block
+    /// indices.
     pub fn map<E>(&mut self, indices: impl FnOnce(&mut Builder, &[Value]) -> Result<Vec<Value>, E>) -> Result<Region, E> {
-        let args: Vec<Value> = (0..self.kernel.grid.len()).map(|_| self.kernel.new_value(Type::Scalar(DType::I32))).collect();
+        let indices_and_arrays = self.kernel.map_types();
+        let args: Vec<Value> = indices_and_arrays.into_iter().map(|ty| self.kernel.new_value(ty)).collect();
         self.open.push(Region { args: args.clone(), ..Region::default() });
         let yields = indices(self, &args);
         let mut region = self.open.pop().expect("the region opened above");

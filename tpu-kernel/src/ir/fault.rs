@@ -1,6 +1,6 @@
 //! What can be wrong with IR: one rule a variant, each with a stable code.
 
-use super::{DType, Loc, Shape, Type};
+use super::{DType, Loc, SemaphoreKind, Shape, Space, Type};
 
 /// A broken rule, the operation that broke it, and where the user wrote it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -290,6 +290,66 @@ pub enum Rule {
         /// Element type of the right operand.
         rhs: DType,
     },
+    /// V037
+    #[error("reaches {want} only, and this memory lies in {got}")]
+    Space {
+        /// Where the operation reaches.
+        want: Space,
+        /// Where the memory lies.
+        got: Space,
+    },
+    /// V038
+    #[error("a copy moves between memories of one shape and element type, got {from} and {to}")]
+    CopyShapes {
+        /// The source.
+        from: Type,
+        /// The target.
+        to: Type,
+    },
+    /// V039
+    #[error("there is no copy from scalar memory to scalar memory")]
+    ScalarCopy,
+    /// V040
+    #[error("the priority of a copy is 0 or 1, got {got}")]
+    Priority {
+        /// What was given.
+        got: u8,
+    },
+    /// V041
+    #[error("takes a {want} semaphore, this one is {got}")]
+    SemaphoreKind {
+        /// The kind that it takes.
+        want: SemaphoreKind,
+        /// The kind it is.
+        got: SemaphoreKind,
+    },
+    /// V042
+    #[error("axis {axis} has {extent} elements: only a dimension of 1 is left out")]
+    Squeeze {
+        /// The axis.
+        axis: usize,
+        /// Elements there are.
+        extent: usize,
+    },
+    /// V043
+    #[error("prefetched arrays come before all windows, whose index maps read them")]
+    PrefetchAfterWindow,
+    /// V044
+    #[error("a region has memory in VMEM or SMEM, or semaphores, of its own, got {got}")]
+    ScopedType {
+        /// The type of the argument.
+        got: Type,
+    },
+    /// V045
+    #[error("{role} is {want}, got {got}")]
+    OperandRole {
+        /// The role of the operand.
+        role: &'static str,
+        /// Where such an operand lies.
+        want: &'static str,
+        /// Its type.
+        got: Type,
+    },
 }
 
 impl Rule {
@@ -332,6 +392,15 @@ impl Rule {
             Rule::SameAxis { .. } => "V034",
             Rule::Bitcast { .. } => "V035",
             Rule::DotElements { .. } => "V036",
+            Rule::Space { .. } => "V037",
+            Rule::CopyShapes { .. } => "V038",
+            Rule::ScalarCopy => "V039",
+            Rule::Priority { .. } => "V040",
+            Rule::SemaphoreKind { .. } => "V041",
+            Rule::Squeeze { .. } => "V042",
+            Rule::PrefetchAfterWindow => "V043",
+            Rule::ScopedType { .. } => "V044",
+            Rule::OperandRole { .. } => "V045",
         }
     }
 }

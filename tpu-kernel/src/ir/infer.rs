@@ -3,6 +3,8 @@
 //! This is the one place that states the typing rules; the builder asks it while staging, the
 //! verifier asks it again after each pass. Control flow is typed by its regions, not here.
 
+mod memory;
+
 use super::{DType, DotDims, OpKind, Rule, Shape, Type};
 
 /// No value may be larger than this: the largest VMEM of any chip.
@@ -10,7 +12,7 @@ pub const MAX_VALUE_BYTES: u128 = 256 << 20;
 
 /// The result types of an operation, or the rule that its operands break.
 ///
-/// For `if`, `for` and `while` this checks nothing: their results come from their regions.
+/// For `if`, `for`, `while` and `scoped` this checks nothing: their results come from their regions.
 pub fn infer(kind: &OpKind, operands: &[Type]) -> Result<Vec<Type>, Rule> {
     let result = match kind {
         OpKind::Const(literal) => {
@@ -166,25 +168,17 @@ pub fn infer(kind: &OpKind, operands: &[Type]) -> Result<Vec<Type>, Rule> {
             count(operands, 2)?;
             dot(operands, dims)?
         }
-        OpKind::Load(shape) => {
-            let (dtype, memory) = memory(operands)?;
-            count(operands, 1 + memory.rank())?;
-            starts(operands, 1)?;
-            ranks(memory, *shape)?;
-            tile(dtype, *shape)?
-        }
-        OpKind::Store => {
-            let (dtype, memory) = memory(operands)?;
-            count(operands, 2 + memory.rank())?;
-            starts(operands, 2)?;
-            let (stored, shape) = is_tile(operands, 1)?;
-            ranks(memory, shape)?;
-            if stored != dtype {
-                let want = format!("a tile of {dtype}");
-                return Err(Rule::OperandType { index: 1, want, got: operands[1] });
-            }
-            return Ok(vec![]);
-        }
+        OpKind::Load(shape) => memory::load(operands, *shape)?,
+        OpKind::Store => return memory::store(operands),
+        OpKind::LoadScalar => memory::load_scalar(operands)?,
+        OpKind::StoreScalar => return memory::store_scalar(operands),
+        OpKind::View { shape, strides } => memory::view(operands, *shape, strides)?,
+        OpKind::ViewSqueezed(axes) => memory::squeezed(operands, axes)?,
+        OpKind::SemaphoreAt => memory::semaphore_at(operands)?,
+        OpKind::DmaStart { priority, add } => return memory::dma_start(operands, *priority, *add),
+        OpKind::DmaWait => return memory::dma_wait(operands),
+        OpKind::SemaphoreSignal | OpKind::SemaphoreWait => return memory::count_semaphore(operands),
+        OpKind::SemaphoreRead => memory::semaphore_read(operands)?,
         OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => {
             count(operands, 0)?;
             Type::Scalar(DType::I32)
@@ -216,7 +210,7 @@ pub fn infer(kind: &OpKind, operands: &[Type]) -> Result<Vec<Type>, Rule> {
             }
             return Ok(vec![]);
         }
-        OpKind::If | OpKind::For | OpKind::While => return Ok(vec![]),
+        OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => return Ok(vec![]),
     };
     Ok(vec![result])
 }
@@ -243,8 +237,8 @@ fn count(operands: &[Type], want: usize) -> Result<(), Rule> {
 /// A scalar or a tile.
 fn value(operands: &[Type], index: usize) -> Result<Type, Rule> {
     match operands[index] {
-        got @ Type::Ref(..) => Err(Rule::OperandType { index, want: "a tile or a scalar".into(), got }),
-        ty => Ok(ty),
+        ty if ty.is_value() => Ok(ty),
+        got => Err(Rule::OperandType { index, want: "a tile or a scalar".into(), got }),
     }
 }
 
@@ -269,14 +263,6 @@ fn check_axis(axis: usize, rank: usize) -> Result<(), Rule> {
     if axis < rank { Ok(()) } else { Err(Rule::Axis { axis, rank }) }
 }
 
-fn memory(operands: &[Type]) -> Result<(DType, Shape), Rule> {
-    match operands.first() {
-        Some(&Type::Ref(_, dtype, shape)) => Ok((dtype, shape)),
-        Some(&got) => Err(Rule::OperandType { index: 0, want: "memory".into(), got }),
-        None => Err(Rule::OperandCount { want: 1, got: 0 }),
-    }
-}
-
 fn starts(operands: &[Type], from: usize) -> Result<(), Rule> {
     for (index, &got) in operands.iter().enumerate().skip(from) {
         if got != Type::Scalar(DType::I32) {
@@ -284,13 +270,6 @@ fn starts(operands: &[Type], from: usize) -> Result<(), Rule> {
         }
     }
     Ok(())
-}
-
-fn ranks(memory: Shape, accessed: Shape) -> Result<(), Rule> {
-    match (memory.rank(), accessed.rank()) {
-        (want, got) if want == got => Ok(()),
-        (want, got) => Err(Rule::OperandCount { want, got }),
-    }
 }
 
 fn slice(from: Shape, starts: &[usize], shape: Shape, strides: &[usize]) -> Result<(), Rule> {

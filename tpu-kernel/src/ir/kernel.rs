@@ -3,7 +3,7 @@
 //! Rules: block shapes are static, array sizes are not; index maps give block indices, and an element
 //! offset only along an element dimension; the body runs once per grid step, in lexicographic order with the last dimension fastest.
 
-use super::{Loc, Region, SizeExpr, Type, Value};
+use super::{DType, Loc, Region, SizeExpr, Type, Value};
 use std::fmt;
 
 /// Regions inside the body, and operators inside a size expression, may nest this deep.
@@ -66,7 +66,8 @@ impl Semantics {
 pub struct Param {
     /// The name of the user's parameter.
     pub name: String,
-    /// `Type::Ref` for windows and scratch, `Type::Scalar` for scalars.
+    /// `Type::Ref` for windows and scratch, or `Type::Semaphore` for scratch; `Type::Array` for whole arrays and prefetched
+    /// ones; `Type::Scalar` for scalars.
     pub ty: Type,
     /// Its role.
     pub kind: ParamKind,
@@ -81,7 +82,14 @@ pub enum ParamKind {
     In(Window),
     /// A window on an output array; starts as poison, written back when its block index changes.
     Out(Window),
-    /// Memory that lives for the whole grid; starts as poison.
+    /// A whole input array where it lies, of this shape; copies read parts of it.
+    InArray(Vec<SizeExpr>),
+    /// A whole output array where it lies, of this shape; starts as poison, copies write parts of it.
+    OutArray(Vec<SizeExpr>),
+    /// An input array of this shape that lies in scalar memory before the grid starts. Index maps read it. What the body
+    /// writes to it is seen by later loads and maps, and lost at the end.
+    Prefetch(Vec<SizeExpr>),
+    /// Memory that lives for the whole grid and starts as poison, or semaphores, which start at 0.
     Scratch,
     /// A scalar given at the launch.
     Scalar,
@@ -94,8 +102,9 @@ pub struct Window {
     pub array: Vec<SizeExpr>,
     /// The block along each dimension of the array.
     pub block: Vec<BlockDim>,
-    /// The index map: arguments are the grid indices (i32), yields one block index (i32; along an
-    /// element dimension the first element) per array dimension. Pure scalar operations only.
+    /// The index map: arguments are the grid indices (i32), then the prefetched arrays in their order; yields one block
+    /// index (i32; along an element dimension the first element) per array dimension. Pure scalar operations only, and
+    /// loads from the prefetched arrays.
     pub map: Region,
 }
 
@@ -180,13 +189,42 @@ impl Param {
     pub const fn window(&self) -> Option<&Window> {
         match &self.kind {
             ParamKind::In(w) | ParamKind::Out(w) => Some(w),
+            ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => None,
             ParamKind::Scratch | ParamKind::Scalar => None,
         }
     }
 
-    /// Whether the operand is an output.
+    /// The index map, where the operand has one.
+    pub const fn map_mut(&mut self) -> Option<&mut Region> {
+        match &mut self.kind {
+            ParamKind::In(w) | ParamKind::Out(w) => Some(&mut w.map),
+            ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => None,
+            ParamKind::Scratch | ParamKind::Scalar => None,
+        }
+    }
+
+    /// The shape of the array of the launch that the operand shows, where it shows one.
+    pub fn array(&self) -> Option<&[SizeExpr]> {
+        match &self.kind {
+            ParamKind::In(w) | ParamKind::Out(w) => Some(&w.array),
+            ParamKind::InArray(shape) | ParamKind::OutArray(shape) | ParamKind::Prefetch(shape) => Some(shape),
+            ParamKind::Scratch | ParamKind::Scalar => None,
+        }
+    }
+
+    /// Whether the operand is an input array.
+    pub const fn is_input(&self) -> bool {
+        matches!(self.kind, ParamKind::In(_) | ParamKind::InArray(_) | ParamKind::Prefetch(_))
+    }
+
+    /// Whether the operand is an output array.
     pub const fn is_output(&self) -> bool {
-        matches!(self.kind, ParamKind::Out(_))
+        matches!(self.kind, ParamKind::Out(_) | ParamKind::OutArray(_))
+    }
+
+    /// Whether the kernel may write to it.
+    pub const fn is_written(&self) -> bool {
+        matches!(self.kind, ParamKind::Out(_) | ParamKind::OutArray(_) | ParamKind::Scratch | ParamKind::Prefetch(_))
     }
 }
 
@@ -202,14 +240,25 @@ impl Kernel {
         Some((at, &self.params[at]))
     }
 
-    /// Input windows in order, with their positions among the operands.
+    /// Input arrays in order, windows and whole ones, with their positions among the operands.
     pub fn inputs(&self) -> impl Iterator<Item = (usize, &Param)> {
-        self.params.iter().enumerate().filter(|(_, p)| matches!(p.kind, ParamKind::In(_)))
+        self.params.iter().enumerate().filter(|(_, p)| p.is_input())
     }
 
-    /// Output windows in order, with their positions among the operands.
+    /// Output arrays in order, windows and whole ones, with their positions among the operands.
     pub fn outputs(&self) -> impl Iterator<Item = (usize, &Param)> {
         self.params.iter().enumerate().filter(|(_, p)| p.is_output())
+    }
+
+    /// Prefetched arrays in order, with their positions among the operands: index maps take them in this order.
+    pub fn prefetched(&self) -> impl Iterator<Item = (usize, &Param)> {
+        self.params.iter().enumerate().filter(|(_, p)| matches!(p.kind, ParamKind::Prefetch(_)))
+    }
+
+    /// What an index map takes: the grid indices, then the prefetched arrays.
+    pub fn map_types(&self) -> Vec<Type> {
+        let indices = self.grid.iter().map(|_| Type::Scalar(DType::I32));
+        indices.chain(self.prefetched().map(|(_, p)| p.ty)).collect()
     }
 
     /// A new value of that type.

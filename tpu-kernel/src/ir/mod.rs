@@ -28,4 +28,4 @@ pub use op::{DotDims, Op, OpKind, Region, RotateStride, Value};
 pub use operator::{BinaryOp, CompareOp, Precision, ReduceOp, ScanOp, UnaryOp};
 pub use size::{SizeExpr, SizeFault, SizeId};
 pub use text::{ParseError, parse, parse_named};
-pub use types::{DType, MAX_RANK, Shape, Space, Type};
+pub use types::{DType, MAX_RANK, SemaphoreKind, Shape, Space, Type};

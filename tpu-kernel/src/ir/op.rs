@@ -20,7 +20,7 @@ pub struct Op {
     pub operands: Vec<Value>,
     /// The values it defines.
     pub results: Vec<Value>,
-    /// Nested regions of control flow: `if` then and else; `for` body; `while` test and body.
+    /// Nested regions: `if` then and else; `for` body; `while` test and body; `scoped` its one.
     pub regions: Vec<Region>,
     /// Where the user wrote it.
     pub loc: Loc,
@@ -134,6 +134,39 @@ pub enum OpKind {
     Load(Shape),
     /// `store ref, tile, starts…`.
     Store,
+    /// `load_scalar ref, indices…`: one element of scalar memory.
+    LoadScalar,
+    /// `store_scalar ref, scalar, indices…`.
+    StoreScalar,
+    /// `view ref, starts…`: the part of a memory that begins at that corner, with elements that many `strides` apart. Views of
+    /// views compose. A part that leaves the memory is an error, R001.
+    View {
+        /// The shape of the part.
+        shape: Shape,
+        /// The distance between its elements, one for each dimension, at least 1.
+        strides: Vec<usize>,
+    },
+    /// The same memory without these dimensions, each of size 1.
+    ViewSqueezed(Vec<usize>),
+    /// `semaphore_at semaphores, indices…`: one of them.
+    SemaphoreAt,
+    /// `dma_start source, target, semaphore[, rows]`: begins a copy between memories of one shape; when it is done the semaphore
+    /// has grown by the bytes. With `rows` only so many along the first dimension. Before the wait, neither the source
+    /// may be written nor the target read or written.
+    DmaStart {
+        /// 0, or 1: which of the queues takes it.
+        priority: u8,
+        /// Whether the target's elements are added to, not replaced.
+        add: bool,
+    },
+    /// `dma_wait source, target, semaphore[, rows]`: waits until the semaphore has the bytes of such a copy, and takes them off.
+    DmaWait,
+    /// `semaphore_signal semaphore, i32`: adds.
+    SemaphoreSignal,
+    /// `semaphore_wait semaphore, i32`: waits until the count is at least that, and takes it off.
+    SemaphoreWait,
+    /// The count of a semaphore, i32.
+    SemaphoreRead,
     /// The index of the running step along grid dimension `axis`.
     ProgramId(usize),
     /// The extent of grid dimension `axis`.
@@ -155,6 +188,9 @@ pub enum OpKind {
     /// `while init…`: the first region takes the carried values and yields a bool; the second takes
     /// them and yields the next ones.
     While,
+    /// `scoped`: a region whose arguments are memory, which starts as poison, and semaphores, which start at 0 and must be 0 again
+    /// at the end; all of them live for the region. Results are what it yields.
+    Scoped,
 }
 
 /// The stride of [`OpKind::Rotate`].
@@ -226,6 +262,16 @@ impl OpKind {
             OpKind::Dot { .. } => "dot",
             OpKind::Load(_) => "load",
             OpKind::Store => "store",
+            OpKind::LoadScalar => "load_scalar",
+            OpKind::StoreScalar => "store_scalar",
+            OpKind::View { .. } => "view",
+            OpKind::ViewSqueezed(_) => "view_squeezed",
+            OpKind::SemaphoreAt => "semaphore_at",
+            OpKind::DmaStart { .. } => "dma_start",
+            OpKind::DmaWait => "dma_wait",
+            OpKind::SemaphoreSignal => "semaphore_signal",
+            OpKind::SemaphoreWait => "semaphore_wait",
+            OpKind::SemaphoreRead => "semaphore_read",
             OpKind::ProgramId(_) => "program_id",
             OpKind::NumPrograms(_) => "num_programs",
             OpKind::Size(_) => "size",
@@ -236,6 +282,7 @@ impl OpKind {
             OpKind::If => "if",
             OpKind::For => "for",
             OpKind::While => "while",
+            OpKind::Scoped => "scoped",
         }
     }
 
@@ -247,6 +294,16 @@ impl OpKind {
             OpKind::Load(_)
                 | OpKind::Store
                 | OpKind::Gather { .. }
+                | OpKind::LoadScalar
+                | OpKind::StoreScalar
+                | OpKind::View { .. }
+                | OpKind::ViewSqueezed(_)
+                | OpKind::SemaphoreAt
+                | OpKind::DmaStart { .. }
+                | OpKind::DmaWait
+                | OpKind::SemaphoreSignal
+                | OpKind::SemaphoreWait
+                | OpKind::SemaphoreRead
                 | OpKind::PrngSeed
                 | OpKind::PrngBits(_)
                 | OpKind::Print(_)
@@ -254,6 +311,7 @@ impl OpKind {
                 | OpKind::If
                 | OpKind::For
                 | OpKind::While
+                | OpKind::Scoped
         )
     }
 }

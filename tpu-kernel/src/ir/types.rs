@@ -1,8 +1,8 @@
 //! Element types, tile shapes and the type of a value.
 //!
 //! Rules: a tile's shape is static and has rank 1 to [`MAX_RANK`]; a scalar is not a tile of rank 0,
-//! because the TPU computes scalars on another unit; memory (a [`Type::Ref`]) is never an operand of
-//! arithmetic, it is loaded first.
+//! because the TPU computes scalars on another unit; memory ([`Type::Ref`], [`Type::Array`]) is never an
+//! operand of arithmetic, it is loaded first, and a semaphore is never anything but signalled and waited for.
 
 use std::fmt;
 
@@ -238,16 +238,74 @@ impl fmt::Debug for Shape {
 /// Where memory lives. The rows of `docs/ir.md` name the spaces that are not in the language yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// The vector memory beside the compute units: windows of operands, and scratch.
+    /// The vector memory beside the compute units: windows of operands, and scratch. Loads and stores move tiles.
     Vmem,
+    /// The scalar memory: one element at a time.
+    Smem,
+    /// The device's main memory: arrays, of which copies move parts.
+    Hbm,
 }
 
 impl Space {
+    /// Every space.
+    pub const ALL: [Space; 3] = [Space::Vmem, Space::Smem, Space::Hbm];
+
     /// The name used in text.
     pub const fn name(self) -> &'static str {
         match self {
             Space::Vmem => "vmem",
+            Space::Smem => "smem",
+            Space::Hbm => "hbm",
         }
+    }
+
+    /// The space of that [`name`](Self::name).
+    pub fn from_name(name: &str) -> Option<Space> {
+        Space::ALL.into_iter().find(|s| s.name() == name)
+    }
+}
+
+impl fmt::Display for Space {
+    /// As users write it: `VMEM`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Space::Vmem => "VMEM",
+            Space::Smem => "SMEM",
+            Space::Hbm => "HBM",
+        })
+    }
+}
+
+/// What a semaphore counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SemaphoreKind {
+    /// Signals.
+    Regular,
+    /// Bytes that copies have moved: [`OpKind::DmaStart`](super::OpKind::DmaStart) and `DmaWait` alone use it.
+    Dma,
+}
+
+impl SemaphoreKind {
+    /// Every kind.
+    pub const ALL: [SemaphoreKind; 2] = [SemaphoreKind::Regular, SemaphoreKind::Dma];
+
+    /// The name used in text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SemaphoreKind::Regular => "regular",
+            SemaphoreKind::Dma => "dma",
+        }
+    }
+
+    /// The kind of that [`name`](Self::name).
+    pub fn from_name(name: &str) -> Option<SemaphoreKind> {
+        SemaphoreKind::ALL.into_iter().find(|k| k.name() == name)
+    }
+}
+
+impl fmt::Display for SemaphoreKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 
@@ -260,30 +318,45 @@ pub enum Type {
     Tile(DType, Shape),
     /// Memory of a static shape.
     Ref(Space, DType, Shape),
+    /// Memory of that rank, whose extents are those of an array of the launch.
+    Array(Space, DType, usize),
+    /// Semaphores, as many as the shape says; of rank 0 a single one.
+    Semaphore(SemaphoreKind, Shape),
 }
 
 impl Type {
-    /// The element type.
+    /// The element type; of semaphores that of their count.
     pub const fn dtype(self) -> DType {
         match self {
-            Type::Scalar(d) | Type::Tile(d, _) | Type::Ref(_, d, _) => d,
+            Type::Scalar(d) | Type::Tile(d, _) | Type::Ref(_, d, _) | Type::Array(_, d, _) => d,
+            Type::Semaphore(..) => DType::I32,
         }
     }
 
-    /// The shape; rank 0 for a scalar.
+    /// The shape; rank 0 for a scalar, and for an array, which has no static one.
     pub fn shape(self) -> Shape {
         match self {
-            Type::Scalar(_) => Shape::new(&[]),
-            Type::Tile(_, s) | Type::Ref(_, _, s) => s,
+            Type::Scalar(_) | Type::Array(..) => Shape::new(&[]),
+            Type::Tile(_, s) | Type::Ref(_, _, s) | Type::Semaphore(_, s) => s,
         }
     }
 
-    /// The same shape and kind with another element type.
+    /// The number of dimensions, also of an array.
+    pub fn rank(self) -> usize {
+        match self {
+            Type::Array(_, _, rank) => rank,
+            ty => ty.shape().rank(),
+        }
+    }
+
+    /// The same shape and kind with another element type; a semaphore stays as it is.
     pub const fn with_dtype(self, dtype: DType) -> Type {
         match self {
             Type::Scalar(_) => Type::Scalar(dtype),
             Type::Tile(_, s) => Type::Tile(dtype, s),
             Type::Ref(space, _, s) => Type::Ref(space, dtype, s),
+            Type::Array(space, _, rank) => Type::Array(space, dtype, rank),
+            Type::Semaphore(..) => self,
         }
     }
 
@@ -297,19 +370,35 @@ impl Type {
         matches!(self, Type::Scalar(_))
     }
 
-    /// Memory.
+    /// Memory of a static shape.
     pub const fn is_ref(self) -> bool {
         matches!(self, Type::Ref(..))
     }
+
+    /// The space of memory, of a static shape or not.
+    pub const fn space(self) -> Option<Space> {
+        match self {
+            Type::Ref(space, ..) | Type::Array(space, ..) => Some(space),
+            Type::Scalar(_) | Type::Tile(..) | Type::Semaphore(..) => None,
+        }
+    }
+
+    /// A value that computations take and give: a scalar or a tile. Memory and semaphores are places, and stay where they are.
+    pub const fn is_value(self) -> bool {
+        matches!(self, Type::Scalar(_) | Type::Tile(..))
+    }
 }
 
-/// `f32`, `tile<8x128xf32>`, `vmem<8x128xf32>`.
+/// `f32`, `tile<8x128xf32>`, `vmem<8x128xf32>`, `hbm<?x?xf32>`, `semaphore<2xdma>`, `semaphore<dma>`.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Type::Scalar(d) => write!(f, "{d}"),
             Type::Tile(d, s) => write!(f, "tile<{s}x{d}>"),
             Type::Ref(space, d, s) => write!(f, "{}<{s}x{d}>", space.name()),
+            Type::Array(space, d, rank) => write!(f, "{}<{}{d}>", space.name(), "?x".repeat(*rank)),
+            Type::Semaphore(kind, s) if s.rank() == 0 => write!(f, "semaphore<{kind}>"),
+            Type::Semaphore(kind, s) => write!(f, "semaphore<{s}x{kind}>"),
         }
     }
 }

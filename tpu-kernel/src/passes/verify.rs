@@ -42,13 +42,21 @@
 //! | V034 | axes that must differ do |
 //! | V035 | a bitcast between widths has rows to fold, without a rest |
 //! | V036 | the element types of a dot have a product |
+//! | V037 | tiles are loaded from VMEM, scalars from SMEM, and stored there |
+//! | V038 | a copy moves between memories of one shape and element type |
+//! | V039 | not both ends of a copy are scalar memory |
+//! | V040 | the priority of a copy is 0 or 1 |
+//! | V041 | copies take dma semaphores, signals and waits regular ones |
+//! | V042 | a squeezed dimension of a view has size 1 |
+//! | V043 | prefetched arrays come before windows |
+//! | V044 | a region has memory of VMEM and SMEM, and semaphores |
+//! | V045 | whole arrays lie in HBM, prefetched ones in SMEM, scratch in VMEM or SMEM |
 
 use crate::ir::{
     BlockDim, DType, Fault, Kernel, Loc, MAX_DEPTH, MAX_RANK, Op, OpKind, Param, ParamKind, Region, Rule, Semantics, Shape,
-    SizeExpr, Type, Value, Window, infer, tile,
+    SizeExpr, Space, Type, Value, Window, infer, tile,
 };
 use std::collections::HashSet;
-use std::iter::repeat_n;
 
 /// Checks a kernel: nothing, or all its faults.
 pub fn verify(kernel: &Kernel) -> Result<(), Vec<Fault>> {
@@ -121,7 +129,11 @@ impl<'a> Verifier<'a> {
             self.check(!out_of_order, || Rule::ParallelAfterArbitrary, at);
             arbitrary |= dim.semantics == Semantics::Arbitrary;
         }
+        let mut windows = false;
         for (index, param) in kernel.params.iter().enumerate() {
+            let late = windows && matches!(param.kind, ParamKind::Prefetch(_));
+            self.check(!late, || Rule::PrefetchAfterWindow, At(&param.name, &param.loc));
+            windows |= param.window().is_some();
             self.param(index, param);
         }
         self.region_args(&kernel.body, 0, kernel.params.iter().map(|p| p.ty), whole);
@@ -166,20 +178,42 @@ impl<'a> Verifier<'a> {
 
     fn param(&mut self, index: usize, param: &'a Param) {
         let at = At(&param.name, &param.loc);
-        let want = if param.kind == ParamKind::Scalar { "a scalar" } else { "memory" };
-        let kind_fits = if param.kind == ParamKind::Scalar { param.ty.is_scalar() } else { param.ty.is_ref() };
-        self.check(kind_fits, || Rule::OperandType { index, want: want.into(), got: param.ty }, at);
-        if let Some(window) = param.window() {
-            self.window(window, param.ty.shape(), at);
+        let (fits, rule) = match (&param.kind, param.ty) {
+            (ParamKind::Scalar, got) => (got.is_scalar(), Rule::OperandType { index, want: "a scalar".into(), got }),
+            (ParamKind::In(_) | ParamKind::Out(_), got) => {
+                let fits = matches!(got, Type::Ref(Space::Vmem, ..));
+                (fits, Rule::OperandType { index, want: "memory".into(), got })
+            }
+            (ParamKind::Scratch, got) => {
+                let fits = matches!(got, Type::Ref(Space::Vmem | Space::Smem, ..) | Type::Semaphore(..));
+                (fits, Rule::OperandRole { role: "scratch", want: "memory in VMEM or SMEM, or semaphores", got })
+            }
+            (ParamKind::InArray(_) | ParamKind::OutArray(_), got) => {
+                (matches!(got, Type::Array(Space::Hbm, ..)), Rule::OperandRole { role: "a whole array", want: "memory in HBM", got })
+            }
+            (ParamKind::Prefetch(_), got) => {
+                let fits = matches!(got, Type::Array(Space::Smem, ..));
+                (fits, Rule::OperandRole { role: "a prefetched array", want: "memory in SMEM", got })
+            }
+        };
+        self.check(fits, || rule, at);
+        let array = param.array().unwrap_or_default();
+        for size in array {
+            self.size_expr(size, 0, at);
+        }
+        let rank = array.len();
+        self.check(param.array().is_none() || (1..=MAX_RANK).contains(&rank), || Rule::ArrayRank { rank, limit: MAX_RANK }, at);
+        match (param.window(), param.ty) {
+            (Some(window), _) => self.window(window, param.ty.shape(), at),
+            (None, Type::Array(_, _, want)) => {
+                self.check(want == rank, || Rule::PerDimension { what: "sizes", rank: want, got: rank }, at);
+            }
+            (None, _) => {}
         }
     }
 
     fn window(&mut self, window: &'a Window, operand: Shape, at: At<'a>) {
-        for size in &window.array {
-            self.size_expr(size, 0, at);
-        }
         let rank = window.array.len();
-        self.check((1..=MAX_RANK).contains(&rank), || Rule::ArrayRank { rank, limit: MAX_RANK }, at);
         let kept = window.block.iter().filter_map(|b| b.kept());
         let fits = window.block.len() == rank && kept.eq(operand.dims().iter().copied());
         self.check(fits, || Rule::BlockShape { block: block_text(&window.block), operand }, at);
@@ -188,7 +222,7 @@ impl<'a> Verifier<'a> {
 
     /// An index map sees nothing but itself: no other value is defined when it is checked.
     fn map(&mut self, map: &'a Region, rank: usize, at: At<'a>) {
-        self.region_args(map, 0, repeat_n(I32, self.kernel.grid.len()), at);
+        self.region_args(map, 0, self.kernel.map_types().into_iter(), at);
         self.scopes.push(vec![]);
         for &arg in &map.args {
             self.define(arg, None, at);
@@ -196,7 +230,8 @@ impl<'a> Verifier<'a> {
         for op in &map.ops {
             let op_at = At(op.kind.mnemonic(), &op.loc);
             let scalars = op.results.iter().all(|&v| self.declared(v).is_none_or(Type::is_scalar));
-            if op.kind.is_pure() && op.regions.is_empty() && scalars {
+            let allowed = op.kind.is_pure() || op.kind == OpKind::LoadScalar;
+            if allowed && op.regions.is_empty() && scalars {
                 self.op(op);
             } else {
                 self.fault(Rule::ImpureMap, op_at);
@@ -238,13 +273,14 @@ impl<'a> Verifier<'a> {
         let Some(ty) = self.declare(value, at) else {
             return;
         };
-        match ty {
-            Type::Tile(dtype, shape) | Type::Ref(_, dtype, shape) => {
-                if let Err(rule) = tile(dtype, shape) {
-                    return self.fault(rule, at);
-                }
-            }
-            Type::Scalar(_) => {}
+        let sound = match ty {
+            Type::Tile(dtype, shape) | Type::Ref(_, dtype, shape) => tile(dtype, shape).map(|_| ()),
+            Type::Semaphore(_, shape) if shape.rank() > 0 => tile(ty.dtype(), shape).map(|_| ()),
+            Type::Array(_, _, rank) if !(1..=MAX_RANK).contains(&rank) => Err(Rule::ArrayRank { rank, limit: MAX_RANK }),
+            Type::Scalar(_) | Type::Array(..) | Type::Semaphore(..) => Ok(()),
+        };
+        if let Err(rule) = sound {
+            return self.fault(rule, at);
         }
         self.state[value.0 as usize] = State::Live(param);
     }
@@ -292,7 +328,7 @@ impl<'a> Verifier<'a> {
         let Some(got) = self.uses(&region.yields, at) else {
             return;
         };
-        if got.iter().any(|t| t.is_ref()) {
+        if !got.iter().all(|t| t.is_value()) {
             return self.fault(Rule::CarriedRef, at);
         }
         if got != want {
@@ -324,7 +360,7 @@ impl<'a> Verifier<'a> {
         let at = At(op.kind.mnemonic(), &op.loc);
         let operands = self.uses(&op.operands, at);
         match op.kind {
-            OpKind::If | OpKind::For | OpKind::While => return self.control(op, operands, at),
+            OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => return self.control(op, operands, at),
             OpKind::ProgramId(axis) | OpKind::NumPrograms(axis) => {
                 let rank = self.kernel.grid.len();
                 self.check(axis < rank, || Rule::GridAxis { axis, rank }, at);
@@ -357,33 +393,45 @@ impl<'a> Verifier<'a> {
         got == want
     }
 
-    /// Bounds of a well-typed load or store, and what a store writes.
+    /// Bounds of a well-typed access to memory, what it writes, and which operand a view shows.
     fn access(&mut self, op: &Op, at: At<'_>) {
-        let (shape, starts) = match (&op.kind, op.operands.as_slice()) {
-            (OpKind::Load(shape), [_, starts @ ..]) => (*shape, starts),
-            (OpKind::Store, [_, tile, starts @ ..]) => (self.kernel.ty(*tile).shape(), starts),
+        // How far each dimension reaches, beyond which operand the starts come, and the operand that is written.
+        let (reach, starts, written) = match (&op.kind, op.operands.as_slice()) {
+            (OpKind::Load(shape), [_, starts @ ..]) => (shape.dims().to_vec(), starts, None),
+            (OpKind::Store, &[memory, tile, ref starts @ ..]) => (self.kernel.ty(tile).shape().dims().to_vec(), starts, Some(memory)),
+            (OpKind::LoadScalar | OpKind::SemaphoreAt, [_, indices @ ..]) => (vec![1; indices.len()], indices, None),
+            (OpKind::StoreScalar, &[memory, _, ref indices @ ..]) => (vec![1; indices.len()], indices, Some(memory)),
+            (OpKind::View { shape, strides }, [_, starts @ ..]) => {
+                let reach = |(&n, &by): (&usize, &usize)| (n.saturating_sub(1)).saturating_mul(by).saturating_add(1);
+                (shape.dims().iter().zip(strides).map(reach).collect(), starts, None)
+            }
+            (OpKind::ViewSqueezed(_), _) => (vec![], &[][..], None),
+            (OpKind::DmaStart { .. }, &[_, target, ..]) => (vec![], &[][..], Some(target)),
             _ => return,
         };
-        let memory = op.operands[0];
-        let State::Live(Some(index)) = self.state[memory.0 as usize] else {
-            return;
+        let root = |value: Value| match self.state[value.0 as usize] {
+            State::Live(root) => root.and_then(|index| Some((index, self.kernel.params.get(index)?))),
+            _ => None,
         };
-        let param = self.kernel.params.get(index);
-        let operand = param.map_or("", |p| p.name.as_str());
-        if op.kind == OpKind::Store {
-            let to_input = param.is_some_and(|p| matches!(p.kind, ParamKind::In(_)));
-            self.check(!to_input, || Rule::WriteToInput { operand: operand.to_string() }, at);
-            if let Some(written) = self.written.get_mut(index) {
-                *written = true;
-            }
+        let memory = op.operands[0];
+        let operand = root(memory).map_or("", |(_, p)| p.name.as_str());
+        if let Some((index, param)) = written.and_then(root) {
+            self.check(param.is_written(), || Rule::WriteToInput { operand: param.name.clone() }, at);
+            self.written[index] = true;
         }
         let extents = self.kernel.ty(memory).shape();
-        for (axis, (&size, &extent)) in shape.dims().iter().zip(extents.dims()).enumerate() {
+        for (axis, &size) in reach.iter().enumerate() {
             let constant = starts.get(axis).and_then(|v| self.constants[v.0 as usize]);
-            // Where the start is unknown, 0 is the most favourable one.
+            // Where the start is unknown, 0 is the most favourable one; an array is as large as the launch makes it.
             let start = i64::from(constant.unwrap_or(0));
-            let inside = start >= 0 && start + size as i64 <= extent as i64;
+            let extent = if axis < extents.rank() { extents.dim(axis) } else { usize::MAX };
+            let inside = start >= 0 && i64::try_from(size).is_ok_and(|n| n <= i64::try_from(extent).unwrap_or(i64::MAX) - start);
             self.check(inside, || Rule::OutOfBounds { operand: operand.to_string(), axis, start, size, extent }, at);
+        }
+        if let (OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt, &[view]) = (&op.kind, op.results.as_slice())
+            && let (State::Live(_), of) = (self.state[view.0 as usize], self.state[memory.0 as usize])
+        {
+            self.state[view.0 as usize] = of;
         }
     }
 
@@ -406,13 +454,24 @@ impl<'a> Verifier<'a> {
                 let takes = carried.clone().map(|c| [vec![I32], c].concat());
                 (takes.map(|t| vec![t]), carried.clone().map(|c| vec![c]), carried)
             }
+            (OpKind::Scoped, Some(types)) => {
+                self.check(types.is_empty(), || Rule::OperandCount { want: 0, got: types.len() }, at);
+                let own: Option<Vec<Type>> =
+                    op.regions.first().map_or(&[][..], |r| &r.args).iter().map(|&v| self.declared(v)).collect();
+                for &got in own.iter().flatten() {
+                    let fits = matches!(got, Type::Ref(Space::Vmem | Space::Smem, ..) | Type::Semaphore(..));
+                    self.check(fits, || Rule::ScopedType { got }, at);
+                }
+                let results: Option<Vec<Type>> = op.results.iter().map(|&v| self.declared(v)).collect();
+                (own.map(|o| vec![o]), results.map(|r| vec![r]), None)
+            }
             (_, Some(types)) => {
                 let carried = self.carried(&types, at);
                 let yields = carried.clone().map(|c| vec![vec![Type::Scalar(DType::Bool)], c]);
                 (carried.clone().map(|c| vec![c; 2]), yields, carried)
             }
         };
-        let counts = self.region_count(op, if op.kind == OpKind::For { 1 } else { 2 }, at);
+        let counts = self.region_count(op, if matches!(op.kind, OpKind::For | OpKind::Scoped) { 1 } else { 2 }, at);
         if self.depth >= MAX_DEPTH {
             self.fault(Rule::TooDeep { limit: MAX_DEPTH }, at);
             return self.faulty_results(op, at);
@@ -437,9 +496,9 @@ impl<'a> Verifier<'a> {
         self.depth -= 1;
         match (&op.kind, results) {
             (_, Some(want)) => self.results(op, &want, at),
-            (OpKind::If, None) if counts => {
-                let memory = op.results.iter().any(|&v| self.declared(v).is_some_and(Type::is_ref));
-                self.check(!memory, || Rule::CarriedRef, at);
+            (OpKind::If | OpKind::Scoped, None) if counts => {
+                let values = op.results.iter().all(|&v| self.declared(v).is_none_or(Type::is_value));
+                self.check(values, || Rule::CarriedRef, at);
                 for &result in &op.results {
                     self.define(result, None, at);
                 }
@@ -456,9 +515,9 @@ impl<'a> Verifier<'a> {
 
     /// The types that a loop carries, or `None` where one of them may not be.
     fn carried(&mut self, inits: &[Type], at: At<'_>) -> Option<Vec<Type>> {
-        let memory = inits.iter().any(|t| t.is_ref());
-        self.check(!memory, || Rule::CarriedRef, at);
-        (!memory).then(|| inits.to_vec())
+        let values = inits.iter().all(|t| t.is_value());
+        self.check(values, || Rule::CarriedRef, at);
+        values.then(|| inits.to_vec())
     }
 }
 

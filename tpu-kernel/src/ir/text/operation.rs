@@ -19,6 +19,8 @@ enum Form {
     Shaped(fn(Shape) -> OpKind, Option<Shape>),
     /// Shape, starts and strides.
     Slice(Option<Shape>, Vec<usize>, Vec<usize>),
+    /// Shape and strides.
+    View(Option<Shape>, Option<Vec<usize>>),
 }
 
 /// The text of a literal.
@@ -63,12 +65,14 @@ impl Parser<'_> {
             "if" => self.if_op(header),
             "for" => self.for_op(header),
             "while" => self.while_op(header),
+            "scoped" => self.scoped_op(header),
             "generic" => {
                 let at = self.at;
-                let kind = match self.word("`if`, `for` or `while`")? {
+                let kind = match self.word("`if`, `for`, `while` or `scoped`")? {
                     "if" => OpKind::If,
                     "for" => OpKind::For,
                     "while" => OpKind::While,
+                    "scoped" => OpKind::Scoped,
                     other => return Err(error(at, format!("`{other}` has no generic form"))),
                 };
                 let operands = self.values()?;
@@ -196,6 +200,15 @@ impl Parser<'_> {
         self.finish(header, OpKind::While, inits, types, vec![test, body], loc)
     }
 
+    fn scoped_op(&mut self, header: Header) -> Result<Op> {
+        self.expect("(")?;
+        let args = self.list(")", |p| p.typed_value())?;
+        let types = self.types()?;
+        let loc = self.loc(header.start)?;
+        let body = self.region(args)?;
+        self.finish(header, OpKind::Scoped, vec![], types, vec![body], loc)
+    }
+
     /// Attributes and operands of an operation without regions.
     fn form(&mut self, mnemonic: &str, at: Position) -> Result<(Form, Vec<Value>)> {
         if let Some(kind) = elementwise(mnemonic) {
@@ -279,14 +292,9 @@ impl Parser<'_> {
             }
             "load" => {
                 let shape = self.to(Self::shape)?;
-                let mut operands = vec![];
-                if matches!(self.token, Token::Value(_)) {
-                    operands.push(self.value()?);
-                    self.starts(&mut operands)?;
-                }
-                return Ok((Form::Shaped(OpKind::Load, shape), operands));
+                return Ok((Form::Shaped(OpKind::Load, shape), self.place()?));
             }
-            "store" => {
+            "store" | "store_scalar" => {
                 let mut operands = vec![];
                 if matches!(self.token, Token::Value(_)) {
                     operands.push(self.value()?);
@@ -295,8 +303,33 @@ impl Parser<'_> {
                     }
                     self.starts(&mut operands)?;
                 }
-                return Ok((Form::Known(OpKind::Store), operands));
+                let kind = if mnemonic == "store" { OpKind::Store } else { OpKind::StoreScalar };
+                return Ok((Form::Known(kind), operands));
             }
+            "load_scalar" | "semaphore_at" => {
+                let kind = if mnemonic == "load_scalar" { OpKind::LoadScalar } else { OpKind::SemaphoreAt };
+                return Ok((Form::Known(kind), self.place()?));
+            }
+            "view" => {
+                let shape = self.to(Self::shape)?;
+                let operands = self.place()?;
+                let strides = if self.eat_word("strides") { Some(self.numbers("a stride")?) } else { None };
+                return Ok((Form::View(shape, strides), operands));
+            }
+            "view_squeezed" => {
+                let operands = self.values()?;
+                self.expect_word("axes")?;
+                return Ok((Form::Known(OpKind::ViewSqueezed(self.numbers("an axis")?)), operands));
+            }
+            "dma_start" => {
+                let operands = self.values()?;
+                let priority = if self.eat_word("priority") { self.number("a priority")? } else { 0 };
+                return Ok((Form::Known(OpKind::DmaStart { priority, add: self.eat_word("add") }), operands));
+            }
+            "dma_wait" => Form::Known(OpKind::DmaWait),
+            "semaphore_signal" => Form::Known(OpKind::SemaphoreSignal),
+            "semaphore_wait" => Form::Known(OpKind::SemaphoreWait),
+            "semaphore_read" => Form::Known(OpKind::SemaphoreRead),
             "program_id" => Form::Known(OpKind::ProgramId(self.number("a grid dimension")?)),
             "num_programs" => Form::Known(OpKind::NumPrograms(self.number("a grid dimension")?)),
             "size" => Form::Known(OpKind::Size(self.size()?)),
@@ -308,6 +341,16 @@ impl Parser<'_> {
     /// `to x`, or nothing.
     fn to<T>(&mut self, item: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
         if self.eat_word("to") { item(self).map(Some) } else { Ok(None) }
+    }
+
+    /// `%x[%i, %j]`, or nothing.
+    fn place(&mut self) -> Result<Vec<Value>> {
+        let mut operands = vec![];
+        if matches!(self.token, Token::Value(_)) {
+            operands.push(self.value()?);
+            self.starts(&mut operands)?;
+        }
+        Ok(operands)
     }
 
     /// `[%a, %b]`, or nothing.
@@ -428,6 +471,10 @@ fn complete(form: Form, types: &[Type], at: Position) -> Result<OpKind> {
         Form::Iota(given, axis) => OpKind::Iota { shape: shape(given)?, axis },
         Form::Converted(kind, given) => kind(dtype(given)?),
         Form::Shaped(kind, given) => kind(shape(given)?),
+        Form::View(given, strides) => {
+            let shape = shape(given)?;
+            OpKind::View { shape, strides: strides.unwrap_or_else(|| vec![1; shape.rank()]) }
+        }
         Form::Slice(given, starts, strides) => OpKind::Slice { starts, shape: shape(given)?, strides },
     })
 }

@@ -7,8 +7,8 @@
 use super::lex;
 use super::lex::{Lexer, MAX_NAME, Position, Token};
 use crate::ir::{
-    BlockDim, DType, GridDim, Kernel, Loc, MAX_DEPTH, Param, ParamKind, Region, Semantics, Shape, SizeId, Space, Type, Value,
-    Window,
+    BlockDim, DType, GridDim, Kernel, Loc, MAX_DEPTH, MAX_RANK, Param, ParamKind, Region, SemaphoreKind, Semantics, Shape,
+    SizeExpr, SizeId, Space, Type, Value, Window,
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -270,20 +270,32 @@ impl<'a> Parser<'a> {
         if let Some(dtype) = DType::from_name(word) {
             return Ok(Type::Scalar(dtype));
         }
-        let shaped = |dtype, shape| match word {
-            "tile" => Some(Type::Tile(dtype, shape)),
-            _ if word == Space::Vmem.name() => Some(Type::Ref(Space::Vmem, dtype, shape)),
-            _ => None,
+        let form = match (word, Space::from_name(word)) {
+            ("tile", _) => Form::Tile,
+            ("semaphore", _) => Form::Semaphore,
+            (_, Some(space)) => Form::Memory(space),
+            _ => return Err(error(at, format!("`{word}` is not a type"))),
         };
-        if shaped(DType::F32, Shape::new(&[])).is_none() {
-            return Err(error(at, format!("`{word}` is not a type")));
-        }
         self.expect("<")?;
+        let (at, mut unknown) = (self.at, 0);
+        // `?x?xf32` is `?`, `x`, `?`, `xf32`.
+        while self.eat("?") {
+            unknown += 1;
+            if !self.eat_word("x") {
+                break;
+            }
+        }
         let (Token::Number(text) | Token::Word(text)) = self.token else {
             return self.unexpected("a shape and an element type, as in `8x128xf32`");
         };
-        let Some(ty) = shape_and_dtype(text).and_then(|(dtype, shape)| shaped(dtype, shape)) else {
-            return self.fail(format!("`{text}` is not a shape of rank 0 to 4 and an element type, as in `8x128xf32`"));
+        let Some(ty) = form.of(text, unknown) else {
+            let message = match form {
+                Form::Semaphore => format!("`{text}` is not `dma` or `regular`, or so many of them, as in `2xdma`"),
+                Form::Tile | Form::Memory(_) => {
+                    format!("`{text}` is not a shape of rank 0 to 4 and an element type, as in `8x128xf32`")
+                }
+            };
+            return Err(error(at, message));
         };
         self.advance();
         self.expect(">")?;
@@ -394,8 +406,8 @@ impl<'a> Parser<'a> {
 
     fn param(&mut self) -> Result<(Param, Value)> {
         let start = self.at;
-        let Token::Word(role @ ("in" | "out" | "scratch" | "scalar")) = self.token else {
-            return self.unexpected("`in`, `out`, `scratch`, `scalar` or `body`");
+        let Token::Word(role @ ("in" | "out" | "prefetch" | "scratch" | "scalar")) = self.token else {
+            return self.unexpected("`in`, `out`, `prefetch`, `scratch`, `scalar` or `body`");
         };
         self.advance();
         let own_name = match &self.token {
@@ -407,8 +419,16 @@ impl<'a> Parser<'a> {
         self.expect(":")?;
         let ty = self.ty()?;
         let kind = match role {
-            "in" => ParamKind::In(self.window()?),
-            "out" => ParamKind::Out(self.window()?),
+            "in" | "out" => {
+                let array = self.array()?;
+                match (role, self.is_word("blocks")) {
+                    ("in", true) => ParamKind::In(self.window(array)?),
+                    ("in", false) => ParamKind::InArray(array),
+                    (_, true) => ParamKind::Out(self.window(array)?),
+                    (_, false) => ParamKind::OutArray(array),
+                }
+            }
+            "prefetch" => ParamKind::Prefetch(self.array()?),
             "scratch" => ParamKind::Scratch,
             _ => ParamKind::Scalar,
         };
@@ -436,10 +456,14 @@ impl<'a> Parser<'a> {
         Ok(BlockDim::Element { size, low, high })
     }
 
-    fn window(&mut self) -> Result<Window> {
+    /// `= [m, 2 * n]`.
+    fn array(&mut self) -> Result<Vec<SizeExpr>> {
         self.expect("=")?;
         self.expect("[")?;
-        let array = self.list("]", |p| p.size_expr())?;
+        self.list("]", |p| p.size_expr())
+    }
+
+    fn window(&mut self, array: Vec<SizeExpr>) -> Result<Window> {
         self.expect_word("blocks")?;
         self.expect("[")?;
         let block = self.list("]", |p| p.block())?;
@@ -472,6 +496,34 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// What is written before the brackets of a type.
+#[derive(Clone, Copy)]
+enum Form {
+    Tile,
+    Memory(Space),
+    Semaphore,
+}
+
+impl Form {
+    /// The type with `8x128xf32` in its brackets, after so many `?`.
+    fn of(self, text: &str, unknown: usize) -> Option<Type> {
+        match self {
+            Form::Semaphore if unknown == 0 => {
+                let (dims, kind) = text.rsplit_once('x').unwrap_or(("", text));
+                Some(Type::Semaphore(SemaphoreKind::from_name(kind)?, Shape::try_new(&dims_of(dims)?)?))
+            }
+            Form::Semaphore => None,
+            Form::Memory(space) if unknown > 0 => {
+                let dtype = DType::from_name(text.strip_prefix('x')?)?;
+                (unknown <= MAX_RANK).then_some(Type::Array(space, dtype, unknown))
+            }
+            Form::Tile if unknown > 0 => None,
+            Form::Tile => shape_and_dtype(text).map(|(dtype, shape)| Type::Tile(dtype, shape)),
+            Form::Memory(space) => shape_and_dtype(text).map(|(dtype, shape)| Type::Ref(space, dtype, shape)),
+        }
+    }
+}
+
 pub(super) fn error(at: Position, message: String) -> ParseError {
     ParseError { line: at.0, column: at.1, message }
 }
@@ -489,12 +541,11 @@ fn describe(token: &Token<'_>) -> String {
 /// `8x128xf32`, or `xf32` at rank 0.
 fn shape_and_dtype(text: &str) -> Option<(DType, Shape)> {
     let (dims, dtype) = text.rsplit_once('x')?;
-    let dims: Vec<usize> = match dims {
-        "" => vec![],
-        dims => dims
-            .split('x')
-            .map(|d| d.bytes().all(|b| b.is_ascii_digit()).then(|| d.parse().ok()).flatten())
-            .collect::<Option<_>>()?,
-    };
-    Some((DType::from_name(dtype)?, Shape::try_new(&dims)?))
+    Some((DType::from_name(dtype)?, Shape::try_new(&dims_of(dims)?)?))
+}
+
+/// `8x128`, or nothing.
+fn dims_of(text: &str) -> Option<Vec<usize>> {
+    let dim = |d: &str| d.bytes().all(|b| b.is_ascii_digit()).then(|| d.parse().ok()).flatten();
+    if text.is_empty() { Some(vec![]) } else { text.split('x').map(dim).collect() }
 }

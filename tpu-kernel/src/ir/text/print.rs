@@ -100,28 +100,31 @@ impl<'a> Printer<'a> {
     }
 
     fn param(&self, f: &mut Formatter<'_>, param: &Param, value: Option<Value>) -> fmt::Result {
-        let (role, window) = match &param.kind {
-            ParamKind::In(window) => ("in", Some(window)),
-            ParamKind::Out(window) => ("out", Some(window)),
-            ParamKind::Scratch => ("scratch", None),
-            ParamKind::Scalar => ("scalar", None),
+        let role = match &param.kind {
+            ParamKind::In(_) | ParamKind::InArray(_) => "in",
+            ParamKind::Out(_) | ParamKind::OutArray(_) => "out",
+            ParamKind::Prefetch(_) => "prefetch",
+            ParamKind::Scratch => "scratch",
+            ParamKind::Scalar => "scalar",
         };
         write!(f, "  {role} {}", value.map_or_else(|| "%?".to_string(), |v| self.value(v)))?;
         if value.and_then(|v| self.names.get(&v)) != Some(&param.name.as_str()) {
             write!(f, " as {}", quote(&param.name))?;
         }
         write!(f, ": {}", param.ty)?;
-        if let Some(window) = window {
+        if let Some(array) = param.array() {
+            write!(f, " = [{}]", join(array, |size| size.display(&self.sizes).to_string()))?;
+        }
+        if let Some(window) = param.window() {
             self.window(f, window)?;
         }
         writeln!(f, "{}", self.loc(&param.loc))
     }
 
     fn window(&self, f: &mut Formatter<'_>, window: &Window) -> fmt::Result {
-        let array = join(&window.array, |size| size.display(&self.sizes).to_string());
         let block = join(&window.block, |b| b.to_string());
         let args = join(&window.map.args, |&arg| self.argument(arg, Some(Type::Scalar(DType::I32))));
-        write!(f, " = [{array}] blocks [{block}] at ({args})")?;
+        write!(f, " blocks [{block}] at ({args})")?;
         if window.map.ops.is_empty() {
             return write!(f, " -> ({})", self.values(&window.map.yields));
         }
@@ -180,9 +183,13 @@ impl<'a> Printer<'a> {
                 }
                 self.region(f, body, level)
             }
+            (OpKind::Scoped, [], [body]) => {
+                write!(f, "scoped ({}){tail}", join(&body.args, |&arg| self.argument(arg, None)))?;
+                self.region(f, body, level)
+            }
             (kind, operands, regions) => {
                 match kind {
-                    OpKind::If | OpKind::For | OpKind::While => {
+                    OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => {
                         write!(f, "generic {}", kind.mnemonic())?;
                         self.operands(f, operands)?;
                     }
@@ -312,6 +319,38 @@ impl<'a> Printer<'a> {
                 }
                 few => self.operands(f, few),
             },
+            OpKind::View { shape, strides } => {
+                f.write_str(&to_shape(shape))?;
+                if let [memory, starts @ ..] = operands {
+                    write!(f, " {}{}", self.value(*memory), self.starts(starts))?;
+                }
+                match strides.len() == shape.rank() && strides.iter().all(|&s| s == 1) {
+                    true => Ok(()),
+                    false => write!(f, " strides [{}]", join(strides, usize::to_string)),
+                }
+            }
+            OpKind::LoadScalar | OpKind::SemaphoreAt => match operands {
+                [] => Ok(()),
+                [memory, starts @ ..] => write!(f, " {}{}", self.value(*memory), self.starts(starts)),
+            },
+            OpKind::StoreScalar => match operands {
+                [memory, scalar, indices @ ..] => {
+                    write!(f, " {}, {}{}", self.value(*scalar), self.value(*memory), self.starts(indices))
+                }
+                few => self.operands(f, few),
+            },
+            OpKind::ViewSqueezed(axes) => {
+                self.operands(f, operands)?;
+                write!(f, " axes [{}]", join(axes, usize::to_string))
+            }
+            OpKind::DmaStart { priority, add } => {
+                self.operands(f, operands)?;
+                if *priority != 0 {
+                    write!(f, " priority {priority}")?;
+                }
+                f.write_str(if *add { " add" } else { "" })
+            }
+            OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => self.operands(f, operands),
             OpKind::ProgramId(axis) | OpKind::NumPrograms(axis) => {
                 write!(f, " {axis}")?;
                 self.operands(f, operands)
@@ -323,7 +362,7 @@ impl<'a> Printer<'a> {
             OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select | OpKind::PrngSeed => {
                 self.operands(f, operands)
             }
-            OpKind::If | OpKind::For | OpKind::While => self.operands(f, operands),
+            OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => self.operands(f, operands),
         }
     }
 
