@@ -161,6 +161,13 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                 let v = self.code.literal(*literal);
                 self.scalar(op, v);
             }
+            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
+                todo!()
+            }
+            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
+                todo!()
+            }
+            OpKind::Scoped => todo!(),
             OpKind::ProgramId(axis) => {
                 let v = self.code.listed(offset_of!(Context, grid), *axis);
                 self.scalar(op, v);

@@ -34,6 +34,14 @@ pub(super) fn costs<'k>(kernel: &Kernel, ops: impl Iterator<Item = &'k Op>) -> V
             OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => continue,
             OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => continue,
             OpKind::If | OpKind::For | OpKind::While => continue,
+            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
+                continue;
+            }
+            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
+                continue;
+            }
+            OpKind::Scoped => continue,
+
             OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => continue,
         };
         let cost = op.operands.iter().fold(own, |sum, v| sum.saturating_add(costs[v.0 as usize]));

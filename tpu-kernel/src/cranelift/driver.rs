@@ -90,6 +90,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 ParamKind::Out(_) => {
                     outputs.next().map(|a| array(param, bound, (a.dtype, a.shape, a.bytes.len()), a.bytes.as_mut_ptr()))
                 }
+                ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => todo!(),
                 ParamKind::Scratch => None,
                 ParamKind::Scalar => {
                     if let Some(literal) = given.next() {

@@ -59,7 +59,8 @@ impl Running<'_> {
             let elements = unsafe { elements(&*slots.add(at), ty)? };
             shown.push(match ty {
                 Type::Scalar(_) => Shown::Scalar(elements[0]),
-                Type::Tile(_, shape) | Type::Ref(_, _, shape) => Shown::Tile(shape, elements),
+                Type::Tile(_, shape) => Shown::Tile(shape, elements),
+                Type::Ref(..) | Type::Array(..) | Type::Semaphore(..) => unreachable!("verified: values are printed"),
             });
         }
         (self.log)(&Printed { step: self.grid.clone(), text: text::format(text, &shown), loc: loc.clone() });

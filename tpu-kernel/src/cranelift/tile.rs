@@ -217,7 +217,8 @@ impl<'k> Body<'_, '_, 'k> {
                     self.code.store_scalar(dtype, scalar, address, 0);
                     mem
                 }
-                Type::Tile(..) | Type::Ref(..) => self.memory(v),
+                Type::Tile(..) => self.memory(v),
+                Type::Ref(..) | Type::Array(..) | Type::Semaphore(..) => unreachable!("verified: values are printed"),
             });
         }
         let slots = self.slots(&tiles)?;

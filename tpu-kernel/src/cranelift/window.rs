@@ -51,6 +51,7 @@ impl Windows {
                     params.push(None);
                     continue;
                 }
+                ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => todo!(),
                 ParamKind::Scratch => {
                     let shape = param.ty.shape();
                     let block = shape.dims().iter().map(|&n| BlockDim::Blocked(n)).collect();

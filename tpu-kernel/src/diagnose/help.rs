@@ -59,7 +59,7 @@ fn rule(rule: &Rule) -> &'static str {
         Rule::WriteToInput { .. } => "declare the parameter as an output, or keep the values in scratch",
         Rule::Undefined => "define the value before its use, and carry what leaves a region",
         Rule::Redefined => "give each result a name of its own",
-        Rule::RegionCount { .. } => "`if` and `while` have two regions, `for` one, all other operations none",
+        Rule::RegionCount { .. } => "`if` and `while` have two regions, `for` and `scoped` one, all other operations none",
         Rule::RegionArgs { .. } => "a `for` hands its region the index and what it carries, a `while` what it carries",
         Rule::RegionYields { .. } => "branches yield the results, loops what they carry on, the test of a `while` a bool",
         Rule::Results { .. } => "write the type that the operation gives",
@@ -79,6 +79,17 @@ fn rule(rule: &Rule) -> &'static str {
         Rule::SameAxis { .. } => "name each axis once",
         Rule::Bitcast { .. } => "narrower elements need whole groups of rows: make the second to last dimension larger",
         Rule::DotElements { .. } => "cast one operand to an element type that the other multiplies",
+        Rule::Space { .. } => {
+            "copy the part that is needed into VMEM first; scalar memory is read with indices, one element at a time"
+        }
+        Rule::CopyShapes { .. } => "take views of one shape on both sides; nothing is converted on the way",
+        Rule::ScalarCopy => "move the elements one by one, or copy from HBM",
+        Rule::Priority { .. } => "leave it out, or pass 1 for a copy that may wait",
+        Rule::SemaphoreKind { .. } => "copies count bytes on a `DmaSemaphore`; signals and waits use a `Semaphore`",
+        Rule::Squeeze { .. } => "view one index along it first",
+        Rule::PrefetchAfterWindow => "move the parameter in front of those with a block",
+        Rule::ScopedType { .. } => "arrays in HBM are operands of the kernel",
+        Rule::OperandRole { .. } => "the operand's row in docs/ir.md says where it lies",
         Rule::TooDeep { .. } => "split the kernel, or decide with `choose` and `select`",
     }
 }

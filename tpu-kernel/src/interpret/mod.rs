@@ -42,6 +42,7 @@ pub fn run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Resul
                 machine.values[operand.0 as usize] = Some(Data::Scalar(scalar));
                 machine.memory.push(None);
             }
+            ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => todo!(),
             ParamKind::In(_) | ParamKind::Out(_) | ParamKind::Scratch => {
                 machine.memory.push(Some(Tile::poison(param.ty.dtype(), param.ty.shape())?));
             }

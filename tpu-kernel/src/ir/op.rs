@@ -1,7 +1,7 @@
 //! The closed set of operations.
 //!
-//! Rules: an operation computes from its operands and attributes alone, except `load`, `store` and
-//! control flow; every consumer (interpreter, Cranelift, Mosaic, cost) matches on [`OpKind`] without
+//! Rules: an operation computes from its operands and attributes alone, except those on memory and semaphores, and
+//! regions; every consumer (interpreter, Cranelift, Mosaic, cost) matches on [`OpKind`] without
 //! a wildcard, so that a new row fails to compile until each of them has it. The table of all rows,
 //! with their meaning, is in `docs/ir.md`.
 
@@ -235,6 +235,24 @@ impl DotDims {
     }
 }
 
+impl Op {
+    /// Of an access that starts somewhere in a memory, its first operand: how many elements it reaches over along each dimension,
+    /// and the starts. `shape` gives the shape of a value.
+    pub fn reach(&self, shape: impl Fn(Value) -> Shape) -> Option<(Vec<usize>, &[Value])> {
+        match (&self.kind, self.operands.as_slice()) {
+            (OpKind::Load(shape), [_, starts @ ..]) => Some((shape.dims().to_vec(), starts)),
+            (OpKind::Store, &[_, tile, ref starts @ ..]) => Some((shape(tile).dims().to_vec(), starts)),
+            (OpKind::LoadScalar | OpKind::SemaphoreAt, [_, indices @ ..]) => Some((vec![1; indices.len()], indices)),
+            (OpKind::StoreScalar, [_, _, indices @ ..]) => Some((vec![1; indices.len()], indices)),
+            (OpKind::View { shape, strides }, [_, starts @ ..]) => {
+                let reach = |(&n, &by): (&usize, &usize)| n.saturating_sub(1).saturating_mul(by).saturating_add(1);
+                Some((shape.dims().iter().zip(strides).map(reach).collect(), starts))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl OpKind {
     /// The name used in text.
     pub const fn mnemonic(&self) -> &'static str {
@@ -283,6 +301,15 @@ impl OpKind {
             OpKind::For => "for",
             OpKind::While => "while",
             OpKind::Scoped => "scoped",
+        }
+    }
+
+    /// Which of its operands is memory that it writes.
+    pub const fn writes(&self) -> Option<usize> {
+        match self {
+            OpKind::Store | OpKind::StoreScalar => Some(0),
+            OpKind::DmaStart { .. } => Some(1),
+            _ => None,
         }
     }
 

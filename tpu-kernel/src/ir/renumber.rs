@@ -5,7 +5,7 @@
 //! regions come before its results. The builder gives the same order when each index map is built
 //! just before its operand. Numbers that nothing defines or uses are dropped.
 
-use super::{Kernel, ParamKind, Region, Value};
+use super::{Kernel, Region, Value};
 
 /// Marks a value that nothing defines.
 const UNDEFINED: u32 = u32::MAX;
@@ -71,8 +71,8 @@ impl Kernel {
             *value = Value(numbering.get(*value).unwrap_or(UNDEFINED));
         };
         for param in &mut self.params {
-            if let ParamKind::In(window) | ParamKind::Out(window) = &mut param.kind {
-                rewrite(&mut window.map, &mut visit);
+            if let Some(map) = param.map_mut() {
+                rewrite(map, &mut visit);
             }
         }
         rewrite(&mut self.body, &mut visit);

@@ -8,7 +8,7 @@
 
 use super::{Allow, Binding, Config, LaunchError, coverage, maps, products, rules, vmem};
 use crate::chips::Chip;
-use crate::ir::{BlockDim, DType, Kernel, Loc, Param, SizeExpr, SizeFault, SizeId, Window};
+use crate::ir::{BlockDim, DType, Kernel, Loc, Param, SizeExpr, SizeFault, SizeId};
 
 /// The numbers of one launch, or why it may not run.
 ///
@@ -39,12 +39,12 @@ pub fn bind(kernel: &Kernel, chip: &Chip, inputs: &[(DType, Vec<usize>)], config
 
 /// The numbers of one launch, before any of the checks that need them.
 pub fn numbers(kernel: &Kernel, inputs: &[(DType, Vec<usize>)], config: &Config) -> Result<Binding, LaunchError> {
-    let params: Vec<(&Param, &Window)> = kernel.inputs().filter_map(|(_, p)| Some((p, p.window()?))).collect();
+    let params: Vec<(&Param, &[SizeExpr])> = kernel.inputs().filter_map(|(_, p)| Some((p, p.array()?))).collect();
     if params.len() != inputs.len() {
         return Err(LaunchError::ArgumentCount { kernel: kernel.name.clone(), want: params.len(), got: inputs.len() });
     }
-    for (&(param, window), (dtype, shape)) in params.iter().zip(inputs) {
-        check_input(kernel, param, window, *dtype, shape)?;
+    for (&(param, declared), (dtype, shape)) in params.iter().zip(inputs) {
+        check_input(kernel, param, declared, *dtype, shape)?;
     }
     let sizes = Sizes::bind(kernel, &params, inputs, config)?;
     sizes.check_inputs(&params, inputs)?;
@@ -53,8 +53,8 @@ pub fn numbers(kernel: &Kernel, inputs: &[(DType, Vec<usize>)], config: &Config)
 
     let mut arrays = vec![vec![]; kernel.params.len()];
     for (at, param) in kernel.params.iter().enumerate() {
-        if let Some(window) = param.window() {
-            arrays[at] = array(kernel, param, window, &value)?;
+        if let Some(declared) = param.array() {
+            arrays[at] = array(kernel, param, declared, &value)?;
         }
     }
     let mut grid = vec![];
@@ -65,14 +65,14 @@ pub fn numbers(kernel: &Kernel, inputs: &[(DType, Vec<usize>)], config: &Config)
     Ok(Binding { sizes: sizes_i32, grid, arrays })
 }
 
-fn check_input(kernel: &Kernel, param: &Param, window: &Window, dtype: DType, shape: &[usize]) -> Result<(), LaunchError> {
+fn check_input(kernel: &Kernel, param: &Param, declared: &[SizeExpr], dtype: DType, shape: &[usize]) -> Result<(), LaunchError> {
     let want = param.ty.dtype();
-    if window.array.len() != shape.len() {
-        let declared: Vec<String> = window.array.iter().map(|d| d.display(&kernel.sizes).to_string()).collect();
+    if declared.len() != shape.len() {
+        let sizes: Vec<String> = declared.iter().map(|d| d.display(&kernel.sizes).to_string()).collect();
         return Err(LaunchError::Rank {
             operand: param.name.clone(),
-            want: window.array.len(),
-            declared: declared.join(", "),
+            want: declared.len(),
+            declared: sizes.join(", "),
             got: shape.len(),
             shape: shape.to_vec(),
             loc: param.loc.clone(),
@@ -101,7 +101,7 @@ struct Sizes<'a> {
 impl<'a> Sizes<'a> {
     fn bind(
         kernel: &'a Kernel,
-        params: &[(&Param, &Window)],
+        params: &[(&Param, &[SizeExpr])],
         inputs: &[(DType, Vec<usize>)],
         config: &Config,
     ) -> Result<Sizes<'a>, LaunchError> {
@@ -113,8 +113,8 @@ impl<'a> Sizes<'a> {
             };
             sizes.values[at] = Some((value, Source::Launch, kernel.loc.clone()));
         }
-        for ((param, window), (_, shape)) in params.iter().zip(inputs) {
-            for (dim, &extent) in window.array.iter().zip(shape) {
+        for ((param, declared), (_, shape)) in params.iter().zip(inputs) {
+            for (dim, &extent) in declared.iter().zip(shape) {
                 let SizeExpr::Size(SizeId(id)) = *dim else { continue };
                 match sizes.values.get_mut(id as usize) {
                     None => {}
@@ -130,10 +130,10 @@ impl<'a> Sizes<'a> {
     }
 
     /// Expressions and constants in the shapes of inputs.
-    fn check_inputs(&self, params: &[(&Param, &Window)], inputs: &[(DType, Vec<usize>)]) -> Result<(), LaunchError> {
+    fn check_inputs(&self, params: &[(&Param, &[SizeExpr])], inputs: &[(DType, Vec<usize>)]) -> Result<(), LaunchError> {
         let value = |SizeId(id): SizeId| self.values.get(id as usize)?.as_ref().and_then(|(n, ..)| i64::try_from(*n).ok());
-        for ((param, window), (_, shape)) in params.iter().zip(inputs) {
-            for (dim, &extent) in window.array.iter().zip(shape) {
+        for ((param, declared), (_, shape)) in params.iter().zip(inputs) {
+            for (dim, &extent) in declared.iter().zip(shape) {
                 if matches!(dim, SizeExpr::Size(_)) {
                     continue;
                 }
@@ -214,11 +214,11 @@ fn extent(
 fn array(
     kernel: &Kernel,
     param: &Param,
-    window: &Window,
+    declared: &[SizeExpr],
     value: &dyn Fn(SizeId) -> Option<i64>,
 ) -> Result<Vec<usize>, LaunchError> {
     let mut shape = vec![];
-    for dim in &window.array {
+    for dim in declared {
         let what = || format!("size `{}` of operand `{}`", dim.display(&kernel.sizes), param.name);
         shape.push(extent(dim, what, &param.loc, value)? as usize);
     }

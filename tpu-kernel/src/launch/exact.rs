@@ -17,14 +17,14 @@ impl<'a> Evaluator<'a> {
         Evaluator { map, numbers, values: vec![None; kernel.types.len()] }
     }
 
-    /// Index `which` at that step; `None` for a map that the verifier refuses.
+    /// Index `which` at that step; `None` where it comes from a prefetched array, or for a map that the verifier refuses.
     pub(super) fn index(&mut self, step: &[i32], which: usize) -> Option<i64> {
         for (arg, &i) in self.map.args.iter().zip(step) {
             *self.values.get_mut(arg.0 as usize)? = Some(i.into());
         }
         for op in &self.map.ops {
-            let value = self.value(&op.kind, &op.operands, step)?;
-            *self.values.get_mut(op.results.first()?.0 as usize)? = Some(value);
+            let value = self.value(&op.kind, &op.operands, step);
+            *self.values.get_mut(op.results.first()?.0 as usize)? = value;
         }
         self.get(*self.map.yields.get(which)?)?.as_i32().map(i64::from)
     }

@@ -132,6 +132,8 @@ pub(super) fn first_outside(
 ) -> Option<(Vec<i32>, i64)> {
     let mut budget = BUDGET;
     let mut exact = Evaluator::new(kernel, map, numbers);
+    // What comes from a prefetched array is not known before the data is.
+    exact.index(&vec![0; numbers.grid.len()], which)?;
     let outside = |index: i64| index < allowed.lo || index > allowed.hi;
     let mut boxes = vec![numbers.grid.iter().map(|&n| Range { lo: 0, hi: i64::from(n) - 1 }).collect::<Vec<Range>>()];
     while let Some(steps) = boxes.pop() {

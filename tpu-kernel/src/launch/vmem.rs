@@ -6,7 +6,7 @@
 
 use super::{Binding, LaunchError, maps};
 use crate::chips::{Chip, LANES, SUBLANES};
-use crate::ir::{DType, Kernel, Type};
+use crate::ir::{DType, Kernel, Space, Type};
 
 /// What one window or scratch takes of the vector memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub(super) fn check(kernel: &Kernel, chip: &Chip, binding: &Binding) -> Result<(
 pub fn vmem(kernel: &Kernel, binding: &Binding) -> Vec<VmemRow> {
     let numbers = maps::Numbers { sizes: &binding.sizes, grid: &binding.grid };
     let mut rows = vec![];
-    for param in kernel.params.iter().filter(|p| p.ty.is_ref()) {
+    for param in kernel.params.iter().filter(|p| p.ty.is_ref() && p.ty.space() == Some(Space::Vmem)) {
         let (role, buffers) = match param.window() {
             Some(window) => {
                 let role = if param.is_output() { "out" } else { "in" };
@@ -89,7 +89,7 @@ pub(crate) fn scoped_limit(kernel: &Kernel, chip: &Chip, binding: &Binding) -> u
     let windows = sum(rows.iter().filter(|row| row.is_window()));
     let value = |ty: &Type| match *ty {
         Type::Tile(dtype, shape) => padded_bytes(dtype, dtype.bits(), shape.dims()),
-        Type::Scalar(_) | Type::Ref(..) => 0,
+        Type::Scalar(_) | Type::Ref(..) | Type::Array(..) | Type::Semaphore(..) => 0,
     };
     let largest = kernel.types.iter().map(value).max().unwrap_or(0);
     let wanted = sum(rows.iter()).saturating_add(largest.saturating_mul(2));

@@ -96,6 +96,7 @@ impl Lowering<'_> {
         let kind = match &param.kind {
             ParamKind::In(window) => ParamKind::In(self.window(window)?),
             ParamKind::Out(window) => ParamKind::Out(self.window(window)?),
+            ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => todo!(),
             ParamKind::Scratch => ParamKind::Scratch,
             ParamKind::Scalar => ParamKind::Scalar,
         };
@@ -293,6 +294,13 @@ impl Lowering<'_> {
             | OpKind::Print(_)
             | OpKind::Check(_) => structure::lower(self, kind, operands, results),
             OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => unreachable!("these are native everywhere"),
+            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
+                todo!()
+            }
+            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
+                todo!()
+            }
+            OpKind::Scoped => todo!(),
             OpKind::If | OpKind::For | OpKind::While => unreachable!("control flow is lowered with its regions"),
         }
     }

@@ -78,7 +78,8 @@ pub const fn represented(ty: Type) -> Type {
         Type::Scalar(dtype) => Type::Scalar(word(dtype)),
         Type::Tile(DType::F16, shape) => Type::Tile(DType::F32, shape),
         Type::Ref(space, dtype, shape) => Type::Ref(space, stored(dtype), shape),
-        Type::Tile(..) => ty,
+        Type::Array(space, dtype, rank) => Type::Array(space, stored(dtype), rank),
+        Type::Tile(..) | Type::Semaphore(..) => ty,
     }
 }
 

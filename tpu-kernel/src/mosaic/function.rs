@@ -284,6 +284,7 @@ pub(super) fn spelled(ty: Type) -> String {
     match ty {
         Type::Tile(dtype, shape) => format!("vector<{shape}x{}>", element(ty, dtype)),
         Type::Scalar(dtype) => element(ty, dtype).to_string(),
+        Type::Array(..) | Type::Semaphore(..) => todo!(),
         Type::Ref(_, dtype, shape) => format!("memref<{shape}x{}, #tpu.memory_space<vmem>>", stored(dtype)),
     }
 }

@@ -80,6 +80,7 @@ struct Operand<'a> {
 fn operands<'a>(kernel: &'a Kernel, names: &mut Names) -> Vec<Operand<'a>> {
     let order = |param: &Param| match param.kind {
         ParamKind::Scalar => 0,
+        ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => todo!(),
         ParamKind::In(_) => 1,
         ParamKind::Out(_) => 2,
         ParamKind::Scratch => 3,

@@ -100,6 +100,7 @@ impl Module {
         for (param, shape) in kernel.params.iter().zip(&binding.arrays) {
             let is_scalar = match &param.kind {
                 ParamKind::Scalar => true,
+                ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => todo!(),
                 ParamKind::In(_) => false,
                 ParamKind::Out(_) | ParamKind::Scratch => continue,
             };

@@ -16,7 +16,7 @@ use super::cse::Table;
 use super::dce::dce;
 use super::fold::{Defs, Rewrite, simplify};
 use super::verify;
-use crate::ir::{Kernel, Literal, Op, OpKind, ParamKind, Region, Value};
+use crate::ir::{Kernel, Literal, Op, OpKind, Region, Roots, Value};
 use std::collections::HashMap;
 
 /// Rounds in all. Each does whatever its operands allow at once; more than three are rare.
@@ -41,7 +41,7 @@ pub fn canonicalise(kernel: &mut Kernel) {
 
 /// One round over all operations; whether anything changed.
 fn rewrite(kernel: &mut Kernel) -> bool {
-    let mut accesses = Accesses::default();
+    let mut accesses = Accesses { roots: Roots::of(kernel), limits: HashMap::new(), stores: HashMap::new() };
     accesses.visit(kernel, &kernel.body.ops);
     let outputs = kernel.params.iter().zip(&kernel.body.args).filter(|(p, _)| p.is_output()).map(|(_, &v)| v);
     let stores = outputs.map(|v| (v, accesses.stores.get(&v).copied().unwrap_or(0))).collect();
@@ -50,45 +50,41 @@ fn rewrite(kernel: &mut Kernel) -> bool {
         replaced: (0..).map(Value).take(types.len()).collect(),
         defs: Defs::new(types),
         table: Table::default(),
+        roots: accesses.roots,
         limits: accesses.limits,
         stores,
         changed: false,
     };
     for param in params {
-        if let ParamKind::In(window) | ParamKind::Out(window) = &mut param.kind {
-            pass.region(&mut window.map);
+        if let Some(map) = param.map_mut() {
+            pass.region(map);
         }
     }
     pass.region(body);
     pass.changed
 }
 
-/// What a round needs to know of loads and stores.
-#[derive(Default)]
+/// What a round needs to know of accesses to memory.
 struct Accesses {
+    roots: Roots,
     /// By value: the largest start that stays inside, of every access that starts there.
     limits: HashMap<Value, i64>,
-    /// By memory: how many stores write it.
+    /// By memory: how many operations write it, or a view of it.
     stores: HashMap<Value, usize>,
 }
 
 impl Accesses {
     fn visit(&mut self, kernel: &Kernel, ops: &[Op]) {
         for op in ops {
-            let (shape, starts) = match &op.kind {
-                OpKind::Load(shape) => (*shape, &op.operands[1..]),
-                OpKind::Store => {
-                    *self.stores.entry(op.operands[0]).or_default() += 1;
-                    (kernel.ty(op.operands[1]).shape(), &op.operands[2..])
-                }
-                _ => {
-                    op.regions.iter().for_each(|r| self.visit(kernel, &r.ops));
-                    continue;
-                }
-            };
+            op.regions.iter().for_each(|r| self.visit(kernel, &r.ops));
+            if let Some(written) = op.kind.writes() {
+                *self.stores.entry(self.roots.root(op.operands[written])).or_default() += 1;
+            }
+            let Some((reach, starts)) = op.reach(|v| kernel.ty(v).shape()) else { continue };
             let extents = kernel.ty(op.operands[0]).shape();
-            for ((&start, &size), &extent) in starts.iter().zip(shape.dims()).zip(extents.dims()) {
-                let limit = extent as i64 - size as i64;
+            for (axis, (&start, &size)) in starts.iter().zip(&reach).enumerate() {
+                // An array is as large as a launch makes it.
+                let limit = if axis < extents.rank() { extents.dim(axis) as i64 - size as i64 } else { i64::MAX };
                 self.limits.entry(start).and_modify(|l| *l = limit.min(*l)).or_insert(limit);
             }
         }
@@ -100,8 +96,9 @@ struct Pass<'a> {
     replaced: Vec<Value>,
     defs: Defs<'a>,
     table: Table,
+    roots: Roots,
     limits: HashMap<Value, i64>,
-    /// By output: how many stores are left.
+    /// By output: how many operations that write it are left.
     stores: HashMap<Value, usize>,
     changed: bool,
 }
@@ -160,6 +157,10 @@ impl Pass<'_> {
         match op.kind {
             OpKind::If => self.branch(op, out),
             OpKind::For | OpKind::While => self.repeat(op, out),
+            OpKind::Scoped => {
+                self.region(&mut op.regions[0]);
+                out.push(op);
+            }
             // `sort` is the one operation with several results; few kernels have two that are alike.
             OpKind::Sort { .. } => out.push(op),
             _ if op.kind.is_pure() => self.pure(op, out),
@@ -296,16 +297,16 @@ impl Pass<'_> {
 
     /// Takes the stores of operations that are dropped off the counts, unless an output would lose its last.
     fn forget_stores(&mut self, ops: &[Op]) -> bool {
-        fn count(ops: &[Op], counts: &mut HashMap<Value, usize>) {
+        fn count(ops: &[Op], roots: &Roots, counts: &mut HashMap<Value, usize>) {
             for op in ops {
-                if op.kind == OpKind::Store {
-                    *counts.entry(op.operands[0]).or_default() += 1;
+                if let Some(written) = op.kind.writes() {
+                    *counts.entry(roots.root(op.operands[written])).or_default() += 1;
                 }
-                op.regions.iter().for_each(|r| count(&r.ops, counts));
+                op.regions.iter().for_each(|r| count(&r.ops, roots, counts));
             }
         }
         let mut counts = HashMap::new();
-        count(ops, &mut counts);
+        count(ops, &self.roots, &mut counts);
         if counts.iter().any(|(memory, n)| self.stores.get(memory).is_some_and(|left| left <= n)) {
             return false;
         }

@@ -1,11 +1,11 @@
 //! Drops operations, results and carried values that nothing observes.
 //!
-//! Rules: what may fail or not end at run time stays, so that the error stays: loads with starts that are
-//! not constant, `gather`, `check`, `for` without a constant positive step, and `while`; so does what changes memory, the
-//! log or the state of the launch: `store`, `print`, `prng_seed`, `prng_bits`. A carried value that serves only to compute
+//! Rules: what may fail or not end at run time stays, so that the error stays: loads and views with starts that are
+//! not constant, or in an array, `gather`, `check`, `for` without a constant positive step, and `while`; so does what changes memory,
+//! semaphores, the log or the state of the launch: `store`, `dma_start`, `print`, `prng_seed`, `prng_bits`. A carried value that serves only to compute
 //! itself goes.
 
-use crate::ir::{Kernel, Op, OpKind, Region, Value};
+use crate::ir::{Kernel, Op, OpKind, Region, Type, Value};
 
 /// Where a value comes from.
 #[derive(Clone, Copy)]
@@ -22,13 +22,13 @@ enum Origin {
 pub(super) fn dce(kernel: &mut Kernel) -> bool {
     let constants = constants(kernel);
     let mut dropped = false;
-    let count = kernel.types.len();
-    for param in &mut kernel.params {
-        if let crate::ir::ParamKind::In(window) | crate::ir::ParamKind::Out(window) = &mut param.kind {
-            dropped |= region(&mut window.map, count, &constants);
+    let Kernel { params, body, types, .. } = kernel;
+    for param in params {
+        if let Some(map) = param.map_mut() {
+            dropped |= region(map, types, &constants);
         }
     }
-    region(&mut kernel.body, count, &constants) | dropped
+    region(body, types, &constants) | dropped
 }
 
 /// By value: the bits of an i32 constant.
@@ -46,7 +46,8 @@ fn constants(kernel: &Kernel) -> Vec<Option<i32>> {
     constants
 }
 
-fn region(region: &mut Region, values: usize, constants: &[Option<i32>]) -> bool {
+fn region(region: &mut Region, types: &[Type], constants: &[Option<i32>]) -> bool {
+    let values = types.len();
     let mut marker = Marker {
         ops: vec![],
         origins: vec![Origin::Given; values],
@@ -54,7 +55,7 @@ fn region(region: &mut Region, values: usize, constants: &[Option<i32>]) -> bool
         live_ops: vec![],
         work: vec![],
     };
-    marker.index(&region.ops, None, constants);
+    marker.index(&region.ops, None, types, constants);
     region.yields.iter().for_each(|&v| marker.value(v));
     marker.spread();
     let Marker { live_values, live_ops, .. } = marker;
@@ -75,7 +76,7 @@ struct Marker<'a> {
 
 impl<'a> Marker<'a> {
     /// Numbers the operations and marks those with effects.
-    fn index(&mut self, ops: &'a [Op], parent: Option<usize>, constants: &[Option<i32>]) {
+    fn index(&mut self, ops: &'a [Op], parent: Option<usize>, types: &[Type], constants: &[Option<i32>]) {
         let constant = |v: &Value| constants[v.0 as usize];
         for op in ops {
             let id = self.ops.len();
@@ -86,15 +87,23 @@ impl<'a> Marker<'a> {
             }
             for (region, index) in op.regions.iter().zip(0..) {
                 let first = usize::from(op.kind == OpKind::For && index == 0);
-                for (i, arg) in region.args.iter().skip(first).enumerate() {
+                let carried = if op.kind == OpKind::Scoped { &[] } else { region.args.as_slice() };
+                for (i, arg) in carried.iter().skip(first).enumerate() {
                     self.origins[arg.0 as usize] = Origin::Carried(id, i);
                 }
-                self.index(&region.ops, Some(id), constants);
+                self.index(&region.ops, Some(id), types, constants);
             }
             let effect = match op.kind {
                 OpKind::Store | OpKind::While | OpKind::Gather { .. } | OpKind::Check(_) => true,
                 OpKind::Print(_) | OpKind::PrngSeed | OpKind::PrngBits(_) => true,
-                OpKind::Load(_) => !op.operands[1..].iter().all(|v| constant(v).is_some()),
+                OpKind::StoreScalar | OpKind::DmaStart { .. } | OpKind::DmaWait => true,
+                // A read sees what others signal; it stays where they do.
+                OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => true,
+                OpKind::Load(_) | OpKind::LoadScalar | OpKind::View { .. } | OpKind::SemaphoreAt => {
+                    // The extents of an array are known to the launch only.
+                    let array = matches!(types[op.operands[0].0 as usize], Type::Array(..));
+                    array || !op.operands[1..].iter().all(|v| constant(v).is_some())
+                }
                 OpKind::For => constant(&op.operands[2]).is_none_or(|step| step <= 0),
                 _ => false,
             };
@@ -122,6 +131,7 @@ impl<'a> Marker<'a> {
                 OpKind::If => &op.operands[..1],
                 OpKind::For => &op.operands[..3],
                 OpKind::While => op.regions[0].yields.as_slice(),
+                OpKind::Scoped => op.regions[0].yields.as_slice(),
                 _ => op.operands.as_slice(),
             };
             needed.iter().for_each(|&v| self.value(v));

@@ -3,15 +3,15 @@
 
 use super::cse::Table;
 use super::dce::dce;
-use crate::ir::{Kernel, OpKind, ParamKind, Region, Type, Value};
+use crate::ir::{Kernel, OpKind, Region, Type, Value};
 
 /// Rewrites a kernel that verifies.
 pub fn tidy(kernel: &mut Kernel) {
     let Kernel { params, body, types, .. } = kernel;
     let mut pass = Pass { types, replaced: (0..).map(Value).take(types.len()).collect(), table: Table::default() };
     for param in params {
-        if let ParamKind::In(window) | ParamKind::Out(window) = &mut param.kind {
-            pass.region(&mut window.map);
+        if let Some(map) = param.map_mut() {
+            pass.region(map);
         }
     }
     pass.region(body);

@@ -188,9 +188,10 @@ impl<'a> Verifier<'a> {
                 let fits = matches!(got, Type::Ref(Space::Vmem | Space::Smem, ..) | Type::Semaphore(..));
                 (fits, Rule::OperandRole { role: "scratch", want: "memory in VMEM or SMEM, or semaphores", got })
             }
-            (ParamKind::InArray(_) | ParamKind::OutArray(_), got) => {
-                (matches!(got, Type::Array(Space::Hbm, ..)), Rule::OperandRole { role: "a whole array", want: "memory in HBM", got })
-            }
+            (ParamKind::InArray(_) | ParamKind::OutArray(_), got) => (
+                matches!(got, Type::Array(Space::Hbm, ..)),
+                Rule::OperandRole { role: "a whole array", want: "memory in HBM", got },
+            ),
             (ParamKind::Prefetch(_), got) => {
                 let fits = matches!(got, Type::Array(Space::Smem, ..));
                 (fits, Rule::OperandRole { role: "a prefetched array", want: "memory in SMEM", got })
@@ -395,19 +396,11 @@ impl<'a> Verifier<'a> {
 
     /// Bounds of a well-typed access to memory, what it writes, and which operand a view shows.
     fn access(&mut self, op: &Op, at: At<'_>) {
-        // How far each dimension reaches, beyond which operand the starts come, and the operand that is written.
-        let (reach, starts, written) = match (&op.kind, op.operands.as_slice()) {
-            (OpKind::Load(shape), [_, starts @ ..]) => (shape.dims().to_vec(), starts, None),
-            (OpKind::Store, &[memory, tile, ref starts @ ..]) => (self.kernel.ty(tile).shape().dims().to_vec(), starts, Some(memory)),
-            (OpKind::LoadScalar | OpKind::SemaphoreAt, [_, indices @ ..]) => (vec![1; indices.len()], indices, None),
-            (OpKind::StoreScalar, &[memory, _, ref indices @ ..]) => (vec![1; indices.len()], indices, Some(memory)),
-            (OpKind::View { shape, strides }, [_, starts @ ..]) => {
-                let reach = |(&n, &by): (&usize, &usize)| (n.saturating_sub(1)).saturating_mul(by).saturating_add(1);
-                (shape.dims().iter().zip(strides).map(reach).collect(), starts, None)
-            }
-            (OpKind::ViewSqueezed(_), _) => (vec![], &[][..], None),
-            (OpKind::DmaStart { .. }, &[_, target, ..]) => (vec![], &[][..], Some(target)),
-            _ => return,
+        let written = op.kind.writes().map(|at| op.operands[at]);
+        let (reach, starts) = match op.reach(|v| self.kernel.ty(v).shape()) {
+            Some(access) => access,
+            None if written.is_some() || matches!(op.kind, OpKind::ViewSqueezed(_)) => (vec![], &[][..]),
+            None => return,
         };
         let root = |value: Value| match self.state[value.0 as usize] {
             State::Live(root) => root.and_then(|index| Some((index, self.kernel.params.get(index)?))),

@@ -53,6 +53,7 @@ pub(super) fn registers(shape: Shape, bits: usize, layout: &Layout) -> f64 {
 pub(super) fn all_registers(ty: Type) -> f64 {
     match ty {
         Type::Scalar(_) => 0.0,
+        Type::Array(..) | Type::Semaphore(..) => 0.0,
         Type::Tile(dtype, shape) | Type::Ref(_, dtype, shape) => registers(shape, bits(dtype), &Layout::default()),
     }
 }

@@ -261,6 +261,13 @@ impl<'a> Planner<'a> {
                 store.add(Unit::Store, all_registers(self.ty(op.operands[1])) / rates.stores);
                 now(store);
             }
+            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
+                todo!()
+            }
+            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
+                todo!()
+            }
+            OpKind::Scoped => todo!(),
             OpKind::Transpose(_) | OpKind::Rotate { .. } | OpKind::Extract(_) => {
                 now(moved(source, 1.0, rates));
                 fact.layout = Layout::default();

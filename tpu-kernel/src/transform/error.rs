@@ -201,6 +201,16 @@ pub enum TransformError {
         /// The gradient's shape.
         got: Vec<usize>,
     },
+    /// T018
+    #[error("`{step}` of `{operand}`: the kernel views or copies the operand here, past the function on its elements")]
+    Viewed {
+        /// The transformation.
+        step: &'static str,
+        /// The operand.
+        operand: String,
+        /// Where it is viewed or copied.
+        loc: Loc,
+    },
     /// T017
     #[error("backward kernel `{backward}` does not say what it takes and gives (`arguments` and `outputs` of its launch)")]
     BackwardUndeclared {
@@ -230,6 +240,7 @@ impl TransformError {
             TransformError::BackwardRank { .. } => "T015",
             TransformError::GradientShape { .. } => "T016",
             TransformError::BackwardUndeclared { .. } => "T017",
+            TransformError::Viewed { .. } => "T018",
         }
     }
 
@@ -246,6 +257,7 @@ impl TransformError {
             | TransformError::FunctionGives { loc, .. }
             | TransformError::FunctionTakes { loc, .. }
             | TransformError::ReadBack { loc, .. }
+            | TransformError::Viewed { loc, .. }
             | TransformError::FusedAfterBackward { loc, .. }
             | TransformError::BackwardInput { loc, .. }
             | TransformError::BackwardOutput { loc, .. }
@@ -272,6 +284,7 @@ impl TransformError {
             TransformError::FunctionGives { .. } => "end the function with a cast".to_string(),
             TransformError::FunctionTakes { want, .. } => format!("let the function take `Each<{want}>`"),
             TransformError::ReadBack { .. } => "accumulate in scratch and store to the output once".to_string(),
+            TransformError::Viewed { .. } => "load from the operand itself and store to it itself".to_string(),
             TransformError::FusedAfterBackward { .. } => {
                 "fuse first, then give the backward kernel of the whole with `with_backward`".to_string()
             }

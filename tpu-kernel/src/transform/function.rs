@@ -56,7 +56,7 @@ impl Function {
             let fits = |v: &Value| match types[v.0 as usize] {
                 Type::Tile(_, shape) => shape == one_element(),
                 Type::Scalar(_) => true,
-                Type::Ref(..) => false,
+                Type::Ref(..) | Type::Array(..) | Type::Semaphore(..) => false,
             };
             if !(allowed && op.regions.is_empty() && op.results.iter().all(fits)) {
                 return Err(refuse(op));

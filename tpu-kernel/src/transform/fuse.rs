@@ -21,6 +21,7 @@ pub fn fuse_input(mut kernel: Kernel, operand: &str, function: &Function, loc: &
         let (want, got) = (param.ty.dtype().to_string(), function.output());
         return Err(TransformError::FunctionGives { operand: operand.to_string(), want, got, loc: loc.clone() });
     }
+    unviewed(&kernel, "map_input", at)?;
     let memory = retype(&mut kernel, at, function.input());
     let mut body = std::mem::take(&mut kernel.body);
     let mut pass = Loads { kernel: &mut kernel, memory, function, replaced: HashMap::new() };
@@ -35,7 +36,7 @@ pub fn fuse_input(mut kernel: Kernel, operand: &str, function: &Function, loc: &
 pub fn fuse_output(mut kernel: Kernel, operand: &str, function: &Function, loc: &Loc) -> Result<Kernel, TransformError> {
     let at = find(&kernel, "map_output", operand, loc)?;
     let param = &kernel.params[at];
-    if !param.is_output() {
+    if !matches!(param.kind, ParamKind::Out(_)) {
         return Err(role("map_output", "an output", param));
     }
     if function.input() != param.ty.dtype() {
@@ -45,6 +46,7 @@ pub fn fuse_output(mut kernel: Kernel, operand: &str, function: &Function, loc: 
     if let Some(load) = first_load(&kernel.body.ops, kernel.body.args[at]) {
         return Err(TransformError::ReadBack { output: operand.to_string(), loc: load.clone() });
     }
+    unviewed(&kernel, "map_output", at)?;
     let memory = retype(&mut kernel, at, function.output());
     let mut ops = std::mem::take(&mut kernel.body.ops);
     stores(&mut kernel, memory, function, &mut ops);
@@ -69,6 +71,9 @@ pub(super) fn role(step: &'static str, want: &'static str, param: &Param) -> Tra
     let got = match param.kind {
         ParamKind::In(_) => "an input",
         ParamKind::Out(_) => "an output",
+        ParamKind::InArray(_) => "a whole input array",
+        ParamKind::OutArray(_) => "a whole output array",
+        ParamKind::Prefetch(_) => "a prefetched array",
         ParamKind::Scratch => "scratch",
         ParamKind::Scalar => "a scalar",
     };
@@ -82,6 +87,21 @@ fn retype(kernel: &mut Kernel, at: usize, dtype: crate::ir::DType) -> Value {
     let memory = kernel.body.args[at];
     kernel.types[memory.0 as usize] = ty;
     memory
+}
+
+/// Refuses an operand whose elements also move on another way than by loads and stores of its own.
+fn unviewed(kernel: &Kernel, step: &'static str, at: usize) -> Result<(), TransformError> {
+    fn first<'a>(ops: &'a [Op], memory: Value) -> Option<&'a Loc> {
+        ops.iter().find_map(|op| match op.kind {
+            OpKind::Load(_) | OpKind::Store => None,
+            _ if op.operands.contains(&memory) => Some(&op.loc),
+            _ => op.regions.iter().find_map(|r| first(&r.ops, memory)),
+        })
+    }
+    match first(&kernel.body.ops, kernel.body.args[at]) {
+        None => Ok(()),
+        Some(loc) => Err(TransformError::Viewed { step, operand: kernel.params[at].name.clone(), loc: loc.clone() }),
+    }
 }
 
 fn first_load(ops: &[Op], memory: Value) -> Option<&Loc> {

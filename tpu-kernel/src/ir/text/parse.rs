@@ -7,7 +7,7 @@
 use super::lex;
 use super::lex::{Lexer, MAX_NAME, Position, Token};
 use crate::ir::{
-    BlockDim, DType, GridDim, Kernel, Loc, MAX_DEPTH, MAX_RANK, Param, ParamKind, Region, SemaphoreKind, Semantics, Shape,
+    BlockDim, DType, GridDim, Kernel, Loc, MAX_DEPTH, MAX_RANK, Param, ParamKind, Region, Semantics, SemaphoreKind, Shape,
     SizeExpr, SizeId, Space, Type, Value, Window,
 };
 use std::borrow::Cow;

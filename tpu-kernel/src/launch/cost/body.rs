@@ -77,7 +77,7 @@ impl<'a> Counter<'a> {
         match self.kernel.ty(value) {
             Type::Tile(_, shape) => shape.elements() as u128,
             // Computed by the scalar unit.
-            Type::Scalar(_) | Type::Ref(..) => 0,
+            Type::Scalar(_) | Type::Ref(..) | Type::Array(..) | Type::Semaphore(..) => 0,
         }
     }
 
@@ -103,6 +103,10 @@ impl<'a> Counter<'a> {
             OpKind::If => return self.branch(op, times),
             OpKind::For => return self.repeat(op, times),
             OpKind::While => return self.repeat_unknown(op, times),
+            OpKind::Scoped => {
+                self.forget(&op.results);
+                return self.region(&op.regions[0], times);
+            }
             OpKind::Const(_)
             | OpKind::Iota { .. }
             | OpKind::Cast(_)
@@ -118,6 +122,16 @@ impl<'a> Counter<'a> {
             | OpKind::Extract(_)
             | OpKind::Load(_)
             | OpKind::Store
+            | OpKind::LoadScalar
+            | OpKind::StoreScalar
+            | OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::SemaphoreAt
+            | OpKind::DmaStart { .. }
+            | OpKind::DmaWait
+            | OpKind::SemaphoreSignal
+            | OpKind::SemaphoreWait
+            | OpKind::SemaphoreRead
             | OpKind::ProgramId(_)
             | OpKind::NumPrograms(_)
             | OpKind::Size(_)

@@ -42,13 +42,17 @@ pub(super) fn moves(kernel: &Kernel, window: &Window, numbers: &Numbers<'_>, ste
 fn dependencies(kernel: &Kernel, map: &Region) -> Vec<bool> {
     let rank = kernel.grid.len();
     let mut of: Vec<Vec<bool>> = vec![vec![false; rank]; kernel.types.len()];
-    for (axis, arg) in map.args.iter().enumerate() {
+    for (axis, arg) in map.args.iter().take(rank).enumerate() {
         of[arg.0 as usize][axis] = true;
     }
     for op in &map.ops {
         let mut axes = vec![false; rank];
         if let OpKind::ProgramId(axis) = op.kind {
             axes[axis] = true;
+        }
+        if op.kind == OpKind::LoadScalar {
+            // What the body writes between two steps is read by the second.
+            axes.fill(true);
         }
         for operand in &op.operands {
             axes.iter_mut().zip(&of[operand.0 as usize]).for_each(|(a, b)| *a |= b);

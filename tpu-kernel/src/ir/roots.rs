@@ -1,0 +1,33 @@
+//! Which memory a view shows: memory and semaphores are neither carried nor chosen, so each view has one root, an operand of the
+//! kernel or an argument of a `scoped` region.
+
+use super::{Kernel, Op, OpKind, Value};
+
+/// By value: the memory that it is a view of.
+#[derive(Clone, Debug)]
+pub struct Roots(Vec<Value>);
+
+impl Roots {
+    /// Of a kernel that verifies.
+    pub fn of(kernel: &Kernel) -> Roots {
+        let mut roots = Roots((0..).map(Value).take(kernel.types.len()).collect());
+        roots.visit(&kernel.body.ops);
+        roots
+    }
+
+    fn visit(&mut self, ops: &[Op]) {
+        for op in ops {
+            if let (OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt, &[view]) =
+                (&op.kind, op.results.as_slice())
+            {
+                self.0[view.0 as usize] = self.root(op.operands[0]);
+            }
+            op.regions.iter().for_each(|r| self.visit(&r.ops));
+        }
+    }
+
+    /// The memory that a value is a view of; any other value is its own.
+    pub fn root(&self, value: Value) -> Value {
+        self.0[value.0 as usize]
+    }
+}
