@@ -79,7 +79,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         let (mut arrays, mut scalars) = (vec![], vec![0; kernel.params.len()]);
         for (at, param) in kernel.params.iter().enumerate() {
             let bound = binding.arrays[at].as_slice();
-            let declared: Option<Vec<usize>> = param.window().map_or(&[][..], |w| &w.array).iter().map(eval).collect();
+            let declared: Option<Vec<usize>> = param.array().unwrap_or_default().iter().map(eval).collect();
             if declared.as_deref() != Some(bound) {
                 return Err(mismatch(param, &declared.unwrap_or_default(), param.ty.dtype(), bound));
             }
