@@ -59,7 +59,7 @@ impl Staged {
         let mut shapes = vec![];
         for ((_, param), &dtype) in kernel.inputs().zip(&self.inputs) {
             let mut shape = vec![];
-            for dim in param.window().map(|w| w.array.as_slice()).unwrap_or_default() {
+            for dim in param.array().unwrap_or_default() {
                 let what = || format!("size `{}` of operand `{}`", dim.display(&kernel.sizes), param.name);
                 let extent = dim.eval(&value).map_err(|fault| Failure::kernel(format!("{} has no value: it {fault}", what())))?;
                 shape.push(usize::try_from(extent).map_err(|_| Failure::kernel(format!("{} would be {extent}", what())))?);

@@ -112,6 +112,9 @@ pub(super) fn launch(error: &LaunchError) -> String {
         LaunchError::Vmem { .. } => {
             "make the blocks smaller; two buffers let a block arrive while the last one is computed".to_string()
         }
+        LaunchError::Smem { .. } => {
+            "scalar memory is for what decides: keep large arrays in HBM or VMEM, or launch on parts of them".to_string()
+        }
         LaunchError::BlockShape { .. } => {
             "to run in the simulator all the same, allow it on the launch: `.allow(Allow::BlockShape)`".to_string()
         }

@@ -142,6 +142,20 @@ pub enum LaunchError {
         /// Every window and scratch: a line each, with shape, padding, buffers and bytes.
         table: String,
     },
+    /// L020
+    #[error("the kernel needs {need} bytes of SMEM on {chip}, which has {limit}:{table}")]
+    Smem {
+        /// The chip.
+        chip: String,
+        /// Bytes needed.
+        need: u64,
+        /// Bytes of scalar memory.
+        limit: u64,
+        /// A line for each prefetched array and scratch.
+        table: String,
+        /// The kernel.
+        loc: Loc,
+    },
     /// L012
     #[error("operand `{operand}`: a block of {block} along axis {axis} of {extent} elements does not fit {chip}'s tiles: {rule}")]
     BlockShape {
@@ -314,6 +328,7 @@ impl LaunchError {
             LaunchError::Unwritten { .. } => "L017",
             LaunchError::DotTypes { .. } => "L018",
             LaunchError::ElementStart { .. } => "L019",
+            LaunchError::Smem { .. } => "L020",
         }
     }
 
@@ -332,6 +347,7 @@ impl LaunchError {
             | LaunchError::TooLarge { loc, .. }
             | LaunchError::Unwritten { loc, .. }
             | LaunchError::DotTypes { loc, .. }
+            | LaunchError::Smem { loc, .. }
             | LaunchError::ElementStart { loc, .. } => Some(loc),
             LaunchError::ArgumentCount { .. }
             | LaunchError::BlocksMissing { .. }
