@@ -3,7 +3,7 @@
 use super::args::Common;
 use super::case::Case;
 use super::failure::{Exit, Failure};
-use super::output::{Ends, Output};
+use super::output::{self, Ends, Output};
 use super::progress::Progress;
 use super::staged::Staged;
 use clap::ArgMatches;
@@ -68,7 +68,7 @@ pub(super) fn split(words: Vec<String>, matches: &ArgMatches) -> Result<(Form, V
 
 pub(super) fn run(common: &Common<'_>, form: Form, matches: &ArgMatches) -> Result<Exit, Failure> {
     let stage = matches.get_one::<String>("stage").map_or("canonical", String::as_str);
-    let output = Output { json: common.json };
+    let out = Output { json: common.json };
     let chips = if form.has_chip(stage) { common.chips.as_slice() } else { common.chips.get(..1).unwrap_or_default() };
     let mut ends = Ends::of(common.entries.len());
     let cases = common.all_cases(matches.get_flag("every"), &mut ends)?;
@@ -93,12 +93,12 @@ pub(super) fn run(common: &Common<'_>, form: Form, matches: &ArgMatches) -> Resu
                 }
             }
             if !matches.contains_id("output") {
-                output.text(&progress, &std::mem::take(&mut written))?;
+                out.text(&progress, &std::mem::take(&mut written))?;
             }
         }
     }
     if let Some(path) = matches.get_one::<PathBuf>("output") {
-        std::fs::write(path, written).map_err(|e| Failure::file(format!("{}: {e}", path.display())))?;
+        output::file(path, &written)?;
     }
     Ok(ends.worst())
 }

@@ -1,12 +1,14 @@
-//! Standard output and standard error: the only writer of both.
+//! Standard output and standard error: the only writer of both; and the files of text.
 //!
 //! Rules: results go to standard output, all else to standard error; with `--json` each result is one object on one line;
 //! nothing panics where a stream is closed.
 
 use super::failure::{Exit, Failure};
 use super::progress::Progress;
+use crate::replace::replace;
 use serde_json::Value;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Standard output takes no more.
 #[derive(Debug)]
@@ -82,6 +84,11 @@ pub(super) fn write(text: &str) -> Result<(), Closed> {
         io::ErrorKind::BrokenPipe => Closed::Left,
         _ => Closed::Broken(e),
     })
+}
+
+/// Makes a file of the text.
+pub(super) fn file(path: &Path, text: &str) -> Result<(), Failure> {
+    replace(path, |to| to.write_all(text.as_bytes())).map_err(|e| Failure::file(format!("{}: {e}", path.display())))
 }
 
 /// Writes to standard error. Where not even that can be written, the exit code is all that is left to say.
