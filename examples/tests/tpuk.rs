@@ -279,7 +279,6 @@ fn emit_prints_every_form() {
     assert_eq!(ok(&["emit", "mosaic", "add", "--output", file.path()]), "");
     assert_eq!(std::fs::read_to_string(&file.0).unwrap(), ok(&["emit", "mosaic", "add"]));
     assert!(fails(2, &["emit", "add"]).contains("say what to emit"));
-    assert!(fails(2, &["emit", "wasm", "add"]).contains("say what to emit"));
     assert!(fails(2, &["emit", "mosaic"]).contains("name a kernel"));
 }
 
@@ -364,7 +363,15 @@ fn what_is_typed_wrong_is_said() {
         ("bm=", "no `name=value`"),
         ("bm=-1", "whole number"),
         ("bm=1.5", "whole number"),
-        ("bm=99999999999999999999", "whole number"),
+        ("bm=0", "a block size is 1 or more"),
+        ("bm=99999999999999999999", "a block size is at most 2147483647"),
+        ("m=1000000000000000000000000000000", "a size is at most 2147483647"),
+        ("m=-3", "`m=-3`: a size is a whole number, 0 or more"),
+        ("", "`--config` is empty: it takes `name=value`"),
+        (" ", "`--config` is empty"),
+        (",", "`--config ,` has an empty part"),
+        ("bm=64,,bn=64", "has an empty part"),
+        ("bm=64=64", "whole number"),
         ("t=f99", "the element types are f32"),
         ("precision=best", "the precisions are default, high, highest"),
         ("m=x", "whole number"),
@@ -372,20 +379,20 @@ fn what_is_typed_wrong_is_said() {
         let words = fails(2, &["run", "matmul", "--config", config]);
         assert!(words.contains(part), "{config}: {words}");
     }
-    assert!(fails(2, &["run", "attention", "--config", "causal=3"]).contains("no number of bool"));
+    assert!(fails(2, &["run", "attention", "--config", "causal=3"]).contains("`causal=3`: `3` is neither true nor false"));
     assert!(fails(3, &["run", "matmul", "--config", "t=i32"]).contains("error[L005]"));
-    assert!(fails(3, &["run", "matmul", "--config", "bm=0"]).contains("error[L013]"));
 }
 
 #[test]
 fn sizes_beyond_everything_are_errors() {
-    for size in ["2147483647", "2147483648", "99999999999", "9223372036854775807", "18446744073709551615"] {
-        let words = fails(3, &["run", "matmul", "--m", size, "--n", size]);
-        assert!(words.contains("too large") || words.contains("must lie between") || words.contains("error"), "{words}");
+    assert!(fails(3, &["run", "matmul", "--m", "2147483647", "--n", "2147483647"]).starts_with("error"));
+    for size in ["2147483648", "99999999999", "9223372036854775807", "18446744073709551615", &"9".repeat(30)] {
+        let words = fails(2, &["run", "matmul", "--m", size, "--n", size]);
+        assert_eq!(words, format!("error: `m={size}`: a size is at most 2147483647\n"));
     }
     assert!(fails(3, &["run", "add", "--n", "2000000000", "--chip", "v5e"]).starts_with("error"));
-    for block in ["2147483647", "2147483648", "4294967296", "1000000000"] {
-        fails(3, &["run", "matmul", "--config", &format!("bm={block}")]);
+    for (code, block) in [(3, "2147483647"), (3, "1000000000"), (2, "2147483648"), (2, "4294967296")] {
+        fails(code, &["run", "matmul", "--config", &format!("bm={block}")]);
     }
 }
 

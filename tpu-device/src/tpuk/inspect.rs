@@ -22,6 +22,10 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     if (html.is_some() || trace.is_some()) && cases.len() * common.chips.len() != 1 {
         return Err(Failure::usage("`--html` and `--trace` are for one kernel, one configuration and one chip"));
     }
+    if html.is_some() && html == trace {
+        return Err(Failure::usage("`--html` and `--trace` name one file"));
+    }
+    ends.expect(cases.len() * common.chips.len());
     let progress = Progress::new(cases.len() * common.chips.len());
     let out = Output { json: common.json };
     for case in &cases {

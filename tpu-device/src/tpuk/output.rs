@@ -42,16 +42,23 @@ impl Output {
     }
 }
 
-/// The ends of several kernels: one that fails does not keep the others from their turn.
+/// The ends of several kernels, configurations or chips: one that fails does not keep the others from their turn.
 pub(super) struct Ends {
     worst: Exit,
-    /// With one kernel alone there are no others.
+    /// Of one alone there are no others.
     several: bool,
+    /// What was said last: the same is not said again of the next one.
+    said: String,
 }
 
 impl Ends {
-    pub(super) fn of(kernels: usize) -> Ends {
-        Ends { worst: Exit::Done, several: kernels > 1 }
+    pub(super) fn of(results: usize) -> Ends {
+        Ends { worst: Exit::Done, several: results > 1, said: String::new() }
+    }
+
+    /// There are that many results, as is known now.
+    pub(super) fn expect(&mut self, results: usize) {
+        self.several |= results > 1;
     }
 
     /// A kernel's end.
@@ -64,7 +71,10 @@ impl Ends {
         match result {
             Ok(value) => Ok(Some(value)),
             Err(failure) if self.several => {
-                progress.suspend(|| complain(&failure.text));
+                if failure.text != self.said {
+                    progress.suspend(|| complain(&failure.text));
+                    self.said = failure.text;
+                }
                 self.note(failure.exit);
                 Ok(None)
             }
