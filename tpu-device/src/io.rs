@@ -273,8 +273,7 @@ impl<'a> Contents<'a> {
         let infos = self.0.iter().map(|elements| {
             let start = end;
             end += elements.length();
-            let info =
-                TensorInfo { dtype: elements.stored, shape: elements.tensor.shape().to_vec(), data_offsets: (start, end) };
+            let info = TensorInfo { dtype: elements.stored, shape: elements.tensor.shape().to_vec(), data_offsets: (start, end) };
             (elements.name.to_string(), info)
         });
         let header = Metadata::new(None, infos.collect()).map_err(io::Error::other)?;

@@ -62,7 +62,10 @@ fn dispatch(catalogue: &Catalogue) -> Result<Exit, Failure> {
         }
         Err(e) if e.kind() == ErrorKind::InvalidUtf8 => {
             let broken = std::env::args_os().filter(|argument| argument.to_str().is_none()).map(|argument| format!("{argument:?}"));
-            return Err(Failure::usage(format!("not UTF-8, as all but the paths of files must be: {}", broken.collect::<Vec<_>>().join(", "))));
+            return Err(Failure::usage(format!(
+                "not UTF-8, as all but the paths of files must be: {}",
+                broken.collect::<Vec<_>>().join(", ")
+            )));
         }
         Err(e) => return Err(Failure { text: e.render().to_string().trim_end().to_string(), ..Failure::usage("wrong arguments") }),
     };

@@ -62,7 +62,11 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     for case in &cases {
         for chip in &common.chips {
             progress.at(format!("{} on {}", case.entry.name, chip.name));
-            let outcome = one(case, chip, &options, &common.settings).map_err(|e| e.during(&case.title()));
+            let title = match options.input {
+                Some(_) => case.without_sizes(&common.settings).title(),
+                None => case.title(),
+            };
+            let outcome = one(case, chip, &options, &common.settings).map_err(|e| e.during(&title));
             progress.step();
             let Some(outcome) = ends.take(&progress, outcome)? else { continue };
             if !outcome.agrees() {
