@@ -104,6 +104,8 @@ fn what_is_no_file_is_never_replaced() {
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     symlink("file", &link).unwrap();
     let before = folder.names();
+    // Nobody writes into the fifo: it is not waited for.
+    assert!(fails(4, &["run", "add", "--input", &fifo]).contains("it is a fifo, not a file"));
     for writer in WRITERS {
         let to = |path| [writer, &[path]].concat();
         assert!(fails(4, &to(&inner)).contains("it is a folder, not a file"), "{writer:?}");
@@ -219,7 +221,11 @@ fn files_that_are_wrong() {
         std::fs::write(&path, length.to_le_bytes()).unwrap();
         assert!(fails(4, &reads).contains("D011"), "{length}");
     }
-    assert!(fails(4, &["run", "add", "--input", folder.0.to_str().unwrap()]).contains("error"));
+    let rank = format!("[{}2]", "1,".repeat(10_000));
+    tensors(&path, &both(&of("F32", &rank, "[0,8]"), &of("F32", "[2]", "[8,16]")), &[0; 16]);
+    let words = fails(3, &reads);
+    assert!(words.contains("…] of 10001 dimensions: the highest rank is 4") && words.len() < 500, "{words}");
+    assert!(fails(4, &["run", "add", "--input", folder.0.to_str().unwrap()]).contains("it is a folder, not a file"));
 }
 
 /// What a file holds beside the inputs is not looked at; NaN and infinities are numbers like any other.

@@ -65,6 +65,9 @@ fn references_that_fail_are_errors() {
 #[test]
 fn entries_that_do_not_fit_their_kernel_are_errors() {
     assert!(fails(2, &["run", "unknown"]).contains("kernel `unknown` has no `c`"));
+    assert!(fails(3, &["run", "sized"]).contains("`sized` is registered with a size `N`, which it lacks\n  its sizes: n\n"));
+    assert!(fails(3, &["run", "ranged_wrong"]).contains("is registered with a range of `y`, which is none of its inputs"));
+    assert!(fails(3, &["list", "typeless"]).contains("is registered with no element type of `T`"));
     assert!(fails(2, &["run", "open"]).contains("give it with `--config t=f32`"));
     assert!(fails(2, &["run", "unnamed_batch", "--config", "t=f32"]).contains("a transformation added it"));
 }
@@ -80,12 +83,12 @@ fn all_kernels_are_run() {
     let words = text(&output.stderr);
     assert!(words.contains("error[R008]") && words.contains("error[D014]"), "{words}");
     let (rows, code) = json(&["list"]);
-    assert_eq!((rows.len(), code), (15, Some(2)), "{rows:?}");
+    assert_eq!((rows.len(), code), (16, Some(3)), "{rows:?}");
 }
 
 #[test]
 fn sizes_that_no_input_binds() {
-    assert!(fails(2, &["run", "count"]).contains("size `n` has no value: give it with `--n N`"));
+    assert!(fails(2, &["run", "count"]).contains("size `n` has no value: give it with `--size n=…`"));
     assert_eq!(one(&["list", "count"])["dtypes"], serde_json::json!(["i32", "f32"]), "those of its output");
     let row = one(&["run", "count", "--n", "200"]);
     assert_eq!((&row["config"], &row["ok"]), (&"b=128,t=i32,n=200,first=-3".into(), &true.into()));

@@ -6,7 +6,7 @@
 //! the first of two elements in the low bits of a byte.
 
 use crate::error::close_names;
-use crate::replace::replace;
+use crate::replace::{no_file, replace};
 use crate::tensor::Unwritten;
 use crate::{Device, DeviceError, Tensor};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
@@ -26,7 +26,7 @@ impl Device {
     /// All tensors of a safetensors file, by name.
     ///
     /// # Errors
-    /// The file cannot be read, is malformed, or holds element types that no device holds (F64, I64, U64, C64, F6, F8_E8M0 and
+    /// The file cannot be read, is no regular file, is malformed, or holds element types that no device holds (F64, I64, U64, C64, F6, F8_E8M0 and
     /// the FNUZ ones); or the device is full.
     pub fn load_safetensors(&self, path: impl AsRef<Path>) -> Result<BTreeMap<String, Tensor>, DeviceError> {
         open(path.as_ref())?.load(self, None)
@@ -95,7 +95,13 @@ pub fn write_safetensors<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Ten
 }
 
 fn open(path: &Path) -> Result<Reader<'_, BufReader<File>>, DeviceError> {
-    let file = File::open(path).map_err(|e| file_error(path, &e))?;
+    let failed = |e| file_error(path, &e);
+    // Asked before it is opened, which waits where a fifo has no writer.
+    let kind = std::fs::metadata(path).map_err(failed)?.file_type();
+    if !kind.is_file() {
+        return Err(failed(no_file(kind)));
+    }
+    let file = File::open(path).map_err(failed)?;
     Reader::new(BufReader::new(file), Some(path))
 }
 

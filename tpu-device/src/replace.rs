@@ -1,4 +1,4 @@
-//! Files that are written as a whole.
+//! Files that are written as a whole, and what else a path may name.
 //!
 //! Rules: a regular file is replaced by a finished one in a single step, so that a failed write leaves the old one as it
 //! was, with its permissions; a symbolic link stays one, and the file that it names is replaced; what is no regular file
@@ -22,7 +22,7 @@ pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Res
             anew(&path, Some(old.permissions()), write)
         }
         Ok(old) if is_stream(old.file_type()) => into(&OpenOptions::new().write(true).open(path)?, write),
-        Ok(old) => Err(Error::new(ErrorKind::InvalidInput, format!("it is {}, not a file", kind(old.file_type())))),
+        Ok(old) => Err(no_file(old.file_type())),
         Err(e) if e.kind() == ErrorKind::NotFound => anew(&end_of_links(path)?, None, write),
         Err(e) => Err(e),
     }
@@ -100,15 +100,23 @@ fn is_stream(_: FileType) -> bool {
     false
 }
 
-fn kind(kind: FileType) -> &'static str {
+/// The refusal of what is no regular file.
+pub(crate) fn no_file(kind: FileType) -> Error {
+    Error::new(ErrorKind::InvalidInput, format!("it is {}, not a file", named(kind)))
+}
+
+fn named(kind: FileType) -> &'static str {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;
         if kind.is_socket() {
             return "a socket";
         }
-        if kind.is_block_device() {
-            return "a block device";
+        if kind.is_fifo() {
+            return "a fifo";
+        }
+        if kind.is_char_device() || kind.is_block_device() {
+            return "a device";
         }
     }
     if kind.is_dir() { "a folder" } else { "something else" }

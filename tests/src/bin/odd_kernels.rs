@@ -66,6 +66,9 @@ fn main() -> ExitCode {
         .kernel(scaled().named("short").reference(|_| Ok(vec![vec![1.0]])))
         .kernel(scaled().named("misnamed").reference(|call| Ok(vec![call.array("y")?.values.clone()])))
         .kernel(scaled().named("unknown").config([("c", 1)]))
+        .kernel(scaled().named("sized").sizes([("N", 3)]))
+        .kernel(scaled().named("ranged_wrong").range("y", 0.0, 1.0))
+        .kernel(scaled().named("typeless").dtypes("T", []))
         .kernel(scaled().named("ranged").range("x", 3.0, 3.5).reference(|call| {
             let x = &call.array("x")?.values;
             x.iter().all(|x| (3.0..=3.5).contains(x)).then_some(()).ok_or("out of range")?;

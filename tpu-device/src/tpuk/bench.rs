@@ -64,7 +64,7 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
             lines.push(measured.line());
         }
     }
-    if !common.json {
+    if !common.json && lines.len() > 1 {
         output.result(
             &progress,
             || json!(null),

@@ -107,6 +107,7 @@ pub(super) fn size_names(entry: &Entry) -> Vec<String> {
 /// is the one that stands for the kernel.
 pub(super) fn cases<'a>(entry: &'a Entry, settings: &Settings) -> Result<Vec<Case<'a>>, Failure> {
     let declared = Declared::of(entry)?;
+    check_ranges(entry, &declared)?;
     let mut all: Vec<Case<'a>> = vec![];
     for config in std::iter::once(&vec![]).chain(&entry.configs) {
         for elements in choices(entry, &declared)? {
@@ -136,6 +137,17 @@ pub(super) fn cases<'a>(entry: &'a Entry, settings: &Settings) -> Result<Vec<Cas
     Ok(all)
 }
 
+/// What an entry says of inputs that the kernel lacks.
+fn check_ranges(entry: &Entry, declared: &Declared) -> Result<(), Failure> {
+    match entry.ranges.iter().find(|(name, ..)| !declared.arrays().any(|argument| argument.name == name)) {
+        Some((name, ..)) => {
+            let reason = format!("kernel `{}` is registered with a range of `{name}`, which is none of its inputs", entry.name);
+            Err(Failure::kernel(reason))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Every choice of one registered type for each type parameter.
 fn choices(entry: &Entry, declared: &Declared) -> Result<Vec<Vec<(&'static str, DType)>>, Failure> {
     let mut all: Vec<Vec<(&'static str, DType)>> = vec![vec![]];
@@ -146,6 +158,9 @@ fn choices(entry: &Entry, declared: &Declared) -> Result<Vec<Vec<(&'static str, 
                 entry.name
             )));
         };
+        if dtypes.is_empty() {
+            return Err(Failure::kernel(format!("kernel `{}` is registered with no element type of `{name}`", entry.name)));
+        }
         all =
             dtypes.iter().flat_map(|&dtype| all.iter().map(move |chosen| [chosen.as_slice(), &[(name, dtype)]].concat())).collect();
     }
@@ -304,6 +319,12 @@ impl Case<'_> {
     /// The kernel and what is chosen, for a message.
     pub(super) fn title(&self) -> String {
         format!("kernel `{}` with {}", self.entry.name, self.text())
+    }
+
+    /// The registered sizes that the kernel itself does not declare.
+    pub(super) fn added_sizes(&self) -> impl Iterator<Item = &str> {
+        let declared = self.declared.parameters.sizes;
+        self.entry.sizes.iter().map(|(name, _)| name.as_str()).filter(move |name| !declared.contains(name))
     }
 
     /// Without any size: those of the arrays of a file decide.

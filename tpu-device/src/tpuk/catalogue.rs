@@ -120,7 +120,9 @@ impl Entry {
 
     /// The element types of a type parameter, the first of which is used unless another is asked for.
     pub fn dtypes(mut self, parameter: impl Into<String>, dtypes: impl IntoIterator<Item = DType>) -> Entry {
-        self.dtypes.push((parameter.into(), dtypes.into_iter().collect()));
+        let parameter = parameter.into();
+        self.dtypes.retain(|(other, _)| *other != parameter);
+        self.dtypes.push((parameter, dtypes.into_iter().collect()));
         self
     }
 
@@ -139,7 +141,9 @@ impl Entry {
 
     /// Where the random elements of an input lie: at least `low`, below `high`. From -1 to 1 unless set; integers from -8 to 8.
     pub fn range(mut self, input: impl Into<String>, low: f64, high: f64) -> Entry {
-        self.ranges.push((input.into(), low, high));
+        let input = input.into();
+        self.ranges.retain(|(other, ..)| *other != input);
+        self.ranges.push((input, low, high));
         self
     }
 
