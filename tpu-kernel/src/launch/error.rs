@@ -223,7 +223,7 @@ pub enum LaunchError {
         loc: Loc,
     },
     /// L018
-    #[error("{chip} does not multiply {lhs} by {rhs}; it multiplies {accepted}")]
+    #[error("{chip} does not multiply {lhs} by {rhs}: it has no {missing}; it multiplies {accepted}")]
     DotTypes {
         /// The chip.
         chip: String,
@@ -231,6 +231,8 @@ pub enum LaunchError {
         lhs: DType,
         /// The element type of the right operand.
         rhs: DType,
+        /// The one of them that the chip has not.
+        missing: DType,
         /// The products that it has, in words.
         accepted: String,
         /// Where the product is written.
