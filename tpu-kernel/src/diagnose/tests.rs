@@ -101,7 +101,8 @@ error: kernel `attention` cannot be built: 3 errors"
 #[test]
 fn the_vmem_table_keeps_its_columns() {
     let table = "\n  operand role block\n  x       in   8x128xf32".to_string();
-    let error = LaunchError::Vmem { chip: "v5e".into(), need: 20, limit: 16, table };
+    let loc = source("v.rs", "x: In<f32, (R, C)>,", 1, 1);
+    let error = LaunchError::Vmem { chip: "v5e".into(), need: 20, limit: 16, table, loc };
     assert_eq!(
         shown(&error.into()),
         "\

@@ -85,7 +85,7 @@ fn inputs_are_counted_and_have_rank_and_type() {
     assert_eq!(error.to_string(), "operand `x` has rank 1 ([m]), got an array of rank 2 with shape [8, 9]");
     let error = bind(&kernel, &Chip::V5E, &[(DType::I32, vec![8])], &Config::default()).unwrap_err();
     assert_eq!(error.to_string(), "operand `x` takes elements of f32, got i32");
-    assert_eq!(error.loc(), Some(&loc(10)));
+    assert_eq!(error.loc(), &loc(10));
 }
 
 /// Two inputs `a: [m, k]` and `b` of another shape, an output `[m]`.
@@ -133,7 +133,10 @@ fn the_launch_sets_sizes_that_no_input_names() {
     let made = Copy { dtype: DType::F32, array: vec![n(128)], block: blocked(&[128]), grid: vec![size(0)] };
     let kernel = made.kernel(&["m"], &|b, _| vec![b.constant(0, loc(3))]);
     let error = go(&kernel, &[&[128]]).unwrap_err();
-    assert_eq!(error, LaunchError::Unbound { what: "size", name: "m".into(), example: "1000" });
+    assert!(
+        matches!(&error, LaunchError::Unbound { what: "size", name, example: "1000", loc } if name == "m" && loc.is_known()),
+        "{error:?}"
+    );
     let config = Config { sizes: vec![("m", 3)], ..Config::default() };
     assert_eq!(bind(&kernel, &Chip::V5E, &[(DType::F32, vec![128])], &config).unwrap().grid, [3]);
 }
@@ -200,7 +203,7 @@ fn a_block_outside_the_array_is_found_at_its_first_step() {
 fn an_output_is_written_everywhere_unless_allowed() {
     let zero = |b: &mut Builder, _: &[Value]| vec![b.constant(0, loc(3))];
     let error = go(&vector(&zero), &[&[1000]]).unwrap_err();
-    assert_eq!((error.code(), error.loc()), ("L017", Some(&loc(11))));
+    assert_eq!((error.code(), error.loc()), ("L017", &loc(11)));
     assert_eq!(
         error.to_string(),
         "output `o` would not be written everywhere: along axis 0 it has 1000 elements, 8 block(s) of 128, and the grid visits 0 only"
