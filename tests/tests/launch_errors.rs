@@ -338,7 +338,7 @@ fn l011_vmem() {
         let error = refused(large().bm(32768).s(8).allow(Allow::BlockShape).launch(device, &x, &row));
         let (windows, limit) = (32768 * 128 * (4 + 2) + 2 * 128 * 2, Chip::V5E.scoped_vmem_bytes);
         match &error {
-            LaunchError::Vmem { chip, need, limit: l, table } => {
+            LaunchError::Vmem { chip, need, limit: l, table, .. } => {
                 // One step, so that every window has one buffer; the row is padded to a tile of two.
                 assert_eq!((chip.as_str(), *l), ("v5e", limit));
                 assert_eq!(*need, windows, "{table}");
