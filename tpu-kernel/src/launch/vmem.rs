@@ -56,7 +56,9 @@ pub(super) fn check(kernel: &Kernel, chip: &Chip, binding: &Binding) -> Result<(
     } else {
         return Ok(());
     };
-    let most = rows.iter().filter(|row| row.is_window() || windows <= chip.scoped_vmem_bytes).max_by_key(|row| row.bytes());
+    let counted = rows.iter().filter(|row| row.is_window() || windows <= chip.scoped_vmem_bytes);
+    // The first of those that take most.
+    let most = counted.rev().max_by_key(|row| row.bytes());
     let param = most.and_then(|row| kernel.params.iter().find(|param| param.name == row.name));
     let loc = param.map_or(&kernel.loc, |param| &param.loc).clone();
     Err(LaunchError::Vmem { chip: chip.name.to_string(), need, limit, table: table(&rows), loc })
