@@ -49,10 +49,12 @@ pub use index::{Payload, iota, iota_of};
 pub use math::{choose, literal, select};
 pub use memory::{Corner, In, Out, SameRank, Vmem, Written};
 pub use product::{
-    BatchAxes, BatchOfMatrices, Factor, Joined, Product, SameBatch, SameDim, batch_dot, batch_dot_over, dot, dot_over, dot_with,
+    BatchAxes, BatchOfMatrices, Factor, Inner, Joined, Product, Remains, SameBatch, SameDim, batch_dot, batch_dot_over, dot,
+    dot_over, dot_with,
 };
 pub use random::{Key, Seed, Seeds, prng_bits, prng_seed, stateful_bernoulli, stateful_normal, stateful_uniform};
-pub use rearrange::concat;
+pub use rearrange::{Matrix, concat};
+pub use reduce::Truth;
 pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
 pub use stage::{num_programs, program_id};
 pub use transform::Transform;

@@ -57,7 +57,12 @@ pub(super) fn check(kernel: &Kernel, chip: &Chip, binding: &Binding) -> Result<(
     } else {
         return smem(kernel, chip, binding);
     };
-    Err(LaunchError::Vmem { chip: chip.name.to_string(), need, limit, table: table(&rows) })
+    let counted = rows.iter().filter(|row| row.is_window() || windows <= chip.scoped_vmem_bytes);
+    // The first of those that take most.
+    let most = counted.rev().max_by_key(|row| row.bytes());
+    let param = most.and_then(|row| kernel.params.iter().find(|param| param.name == row.name));
+    let loc = param.map_or(&kernel.loc, |param| &param.loc).clone();
+    Err(LaunchError::Vmem { chip: chip.name.to_string(), need, limit, table: table(&rows), loc })
 }
 
 /// The vector memory of a launch: a row for each window and scratch, in the order of the operands.
