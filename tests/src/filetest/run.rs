@@ -66,9 +66,9 @@ impl Launch {
         let mut sizes: Vec<Option<i32>> = vec![None; kernel.sizes.len()];
         for param in &kernel.params {
             match &param.kind {
-                ParamKind::In(window) => {
+                ParamKind::In(_) | ParamKind::InArray(_) | ParamKind::Prefetch(_) => {
                     let array = array::parse(param.ty.dtype(), take(&param.name)?)?;
-                    for (expr, &dim) in window.array.iter().zip(&array.shape) {
+                    for (expr, &dim) in param.array().unwrap_or_default().iter().zip(&array.shape) {
                         if let SizeExpr::Size(id) = expr {
                             sizes[id.0 as usize] = i32::try_from(dim).ok();
                         }
@@ -80,7 +80,7 @@ impl Launch {
                     let literal = Literal::parse(param.ty.dtype(), text);
                     scalars.push(literal.ok_or_else(|| format!("`{text}` is not a literal of {}", param.ty))?);
                 }
-                ParamKind::Out(_) | ParamKind::Scratch => {}
+                ParamKind::Out(_) | ParamKind::OutArray(_) | ParamKind::Scratch => {}
             }
         }
         for (name, size) in kernel.sizes.iter().zip(&mut sizes) {
@@ -105,7 +105,7 @@ impl Launch {
         let grid = bounded(kernel.grid.iter().map(|dim| eval(&dim.extent)).collect::<Result<_, _>>()?)?;
         let grid = grid.into_iter().map(|n| n as i32).collect();
         let arrays = kernel.params.iter().map(|param| {
-            let array = param.window().map_or(&[][..], |w| &w.array);
+            let array = param.array().unwrap_or_default();
             bounded(array.iter().map(eval).collect::<Result<_, String>>()?)
         });
         let arrays = arrays.collect::<Result<_, _>>()?;

@@ -29,7 +29,7 @@ impl Generator {
         for (at, value) in floats.into_iter().chain(others).take(OBSERVED).enumerate() {
             let tile = match self.b.ty(value) {
                 Type::Scalar(_) => self.emit(OpKind::Broadcast(Shape::new(&[2])), &[value]),
-                Type::Tile(..) | Type::Ref(..) => value,
+                Type::Tile(..) | Type::Ref(..) | Type::Array(..) | Type::Semaphore(..) => value,
             };
             let ty = self.b.ty(tile);
             let (memory, _) = self.window(&format!("observed{at}"), true, ty.dtype(), ty.shape().dims());

@@ -92,7 +92,8 @@ impl Generator {
     pub(super) fn value_of(&mut self, ty: Type) -> Value {
         match ty {
             Type::Tile(dtype, shape) => self.tile_of(dtype, shape),
-            Type::Scalar(dtype) | Type::Ref(_, dtype, _) => self.scalar_of(dtype),
+            Type::Scalar(dtype) | Type::Ref(_, dtype, _) | Type::Array(_, dtype, _) => self.scalar_of(dtype),
+            Type::Semaphore(..) => self.scalar_of(ty.dtype()),
         }
     }
 
@@ -106,7 +107,7 @@ impl Generator {
         let scalar = self.constant(literal);
         match self.b.ty(like) {
             Type::Tile(_, shape) => self.emit(OpKind::Broadcast(shape), &[scalar]),
-            Type::Scalar(_) | Type::Ref(..) => scalar,
+            Type::Scalar(_) | Type::Ref(..) | Type::Array(..) | Type::Semaphore(..) => scalar,
         }
     }
 

@@ -6,8 +6,9 @@ use super::loops;
 use super::mem::{Mem, Origin, Start};
 use super::nest::{Graph, Lookup, Output, Queue};
 use super::plan::{Place, Plan, Reader};
-use super::site::Site;
-use crate::ir::{DType, Kernel, MAX_RANK, Op, OpKind, ParamKind, ReduceOp, Region, Shape, Type, Value};
+use super::semaphore::Group;
+use super::site::{Extent, Site};
+use crate::ir::{DType, Kernel, MAX_RANK, Op, OpKind, ReduceOp, Region, Shape, Type, Value};
 use cranelift::codegen::ir::BlockArg;
 use cranelift::prelude::{Block, InstBuilder, IntCC, Value as Clif, types};
 use std::collections::HashMap;
@@ -19,7 +20,12 @@ use tpu_microkernels::tile::Task;
 pub(super) struct Tables {
     pub sites: Vec<Site>,
     pub tasks: Vec<Task>,
+    /// The semaphores of operands and regions, all at 0.
+    pub semaphores: Vec<Group>,
 }
+
+/// What errors call the memory and the semaphores of a region.
+pub(super) const OWN: &str = "memory of the region";
 
 /// What became of a kernel's tiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +45,10 @@ pub struct PlanSummary {
 pub(super) struct Values {
     pub scalars: HashMap<Value, Clif>,
     pub memory: HashMap<Value, Mem>,
+    /// Memory: operands, that of regions, and views.
+    pub refs: HashMap<Value, Mem>,
+    /// Semaphores: their group, and which of it (an i64).
+    pub semaphores: HashMap<Value, (usize, Clif)>,
     /// Of loads and slices with memory of their own: where they read.
     pub loaded: HashMap<Value, Mem>,
 }
@@ -67,6 +77,7 @@ pub(super) struct Body<'a, 'f, 'k> {
     most: usize,
     pub sites: Vec<Site>,
     pub tasks: Vec<Task>,
+    pub groups: Vec<Group>,
     fail: Block,
     pub summary: PlanSummary,
 }
@@ -88,6 +99,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             most: 0,
             sites: vec![],
             tasks: vec![],
+            groups: vec![],
             fail,
             summary: PlanSummary::default(),
         }
@@ -95,30 +107,40 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
 
     /// Emits the kernel's body. Returns what it refers to by number, and what the plan came to.
     pub(super) fn emit_body(mut self) -> Result<(Code<'f>, Tables, PlanSummary), String> {
-        for (at, (&value, param)) in self.kernel.body.args.iter().zip(&self.kernel.params).enumerate() {
-            if param.kind == ParamKind::Scalar {
-                let v = self.scalar_param(at, param.ty.dtype());
-                self.values.scalars.insert(value, v);
+        let kernel = self.kernel;
+        for (at, (&value, param)) in kernel.body.args.iter().zip(&kernel.params).enumerate() {
+            match param.ty {
+                Type::Scalar(dtype) => {
+                    let v = self.scalar_param(at, dtype);
+                    self.values.scalars.insert(value, v);
+                }
+                Type::Semaphore(kind, shape) => self.group(value, Group::new(&param.name, kind, shape, &param.loc)),
+                Type::Ref(..) | Type::Array(..) => _ = self.values.refs.insert(value, Mem::of_param(kernel, at)),
+                Type::Tile(..) => {}
             }
         }
-        let kernel = self.kernel;
         self.region(&kernel.body)?;
         self.flush();
         let zero = self.code.b.ins().iconst(types::I32, 0);
         self.code.b.ins().return_(&[zero]);
         self.emit_fail();
         self.summary.arena_bytes = self.most;
-        Ok((self.code, Tables { sites: self.sites, tasks: self.tasks }, self.summary))
+        Ok((self.code, Tables { sites: self.sites, tasks: self.tasks, semaphores: self.groups }, self.summary))
     }
 
-    /// Emits the index maps of all windows.
-    pub(super) fn emit_maps(mut self) -> Result<Code<'f>, String> {
+    /// Emits the index maps of all windows. Returns its checks, by number.
+    pub(super) fn emit_maps(mut self) -> Result<(Code<'f>, Vec<Site>), String> {
         let kernel = self.kernel;
+        let prefetched: Vec<usize> = kernel.prefetched().map(|(at, _)| at).collect();
         for (at, param) in kernel.params.iter().enumerate() {
             let Some(window) = param.window() else { continue };
-            for (axis, &arg) in window.map.args.iter().enumerate() {
+            let (indices, arrays) = window.map.args.split_at(kernel.grid.len());
+            for (axis, &arg) in indices.iter().enumerate() {
                 let v = self.code.listed(offset_of!(Context, grid), axis);
                 self.values.scalars.insert(arg, v);
+            }
+            for (&arg, &at) in arrays.iter().zip(&prefetched) {
+                self.values.refs.insert(arg, Mem::of_param(kernel, at));
             }
             self.region(&window.map)?;
             let blocks = self.code.field(types::I64, offset_of!(Context, blocks));
@@ -130,7 +152,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
         let zero = self.code.b.ins().iconst(types::I32, 0);
         self.code.b.ins().return_(&[zero]);
         self.emit_fail();
-        Ok(self.code)
+        Ok((self.code, self.sites))
     }
 
     fn emit_fail(&mut self) {
@@ -161,13 +183,6 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                 let v = self.code.literal(*literal);
                 self.scalar(op, v);
             }
-            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
-                todo!()
-            }
-            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
-                todo!()
-            }
-            OpKind::Scoped => todo!(),
             OpKind::ProgramId(axis) => {
                 let v = self.code.listed(offset_of!(Context, grid), *axis);
                 self.scalar(op, v);
@@ -221,15 +236,22 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                     self.dot(op, &mem, false)?;
                 }
             }
+            OpKind::LoadScalar => self.load_scalar(op)?,
+            OpKind::StoreScalar => self.store_scalar(op)?,
+            OpKind::View { .. } | OpKind::ViewSqueezed(_) => self.view(op)?,
+            OpKind::SemaphoreAt => self.semaphore_at(op),
+            OpKind::DmaStart { .. } | OpKind::DmaWait => self.copy(op)?,
+            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => self.semaphore(op)?,
+            OpKind::Scoped => self.scoped(op)?,
             OpKind::Load(shape) => self.load(op, *shape)?,
             OpKind::Store => {
                 let value = op.operands[1];
-                let (mem, param) = self.access(op, &op.operands[2..], self.kernel.ty(value).shape())?;
+                let (mem, memory) = self.access(op, &op.operands[2..], self.kernel.ty(value).shape())?;
                 match self.plan.direct(value) {
                     Some(direct) => self.dot(direct.dot, &mem, direct.accumulate)?,
                     None => {
                         let reader = self.plan.reader(op, 1);
-                        self.push(Output { value, mem, reduce: None, reader, makes: None, stores: Some(param) });
+                        self.push(Output { value, mem, reduce: None, reader, makes: None, stores: Some(memory) });
                     }
                 }
             }
@@ -328,40 +350,76 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
         }
     }
 
-    /// The part of an operand that a load or store touches, checked.
+    /// The part of a memory that a load or store touches, checked, and the number of the memory.
     fn access(&mut self, op: &Op, starts: &[Value], shape: Shape) -> Result<(Mem, usize), String> {
-        let Some((param, declared)) = self.kernel.param_of(op.operands[0]) else {
-            return Err("memory that is no operand".into());
-        };
-        let memory = declared.ty.shape();
+        let mem = self.part(op, starts, shape, &vec![1; starts.len()])?;
+        Ok((mem, self.plan.memory(op.operands[0])))
+    }
+
+    /// The part of the operation's first operand that begins there, checked.
+    pub(super) fn part(&mut self, op: &Op, starts: &[Value], shape: Shape, steps: &[usize]) -> Result<Mem, String> {
+        let memory = op.operands[0];
+        let whole = self.values.refs.get(&memory).cloned().ok_or("memory that is defined nowhere")?;
         let mut known = vec![];
-        for (axis, &start) in starts.iter().enumerate() {
-            let (size, extent) = (shape.dim(axis), memory.dim(axis));
+        for (axis, (&start, &step)) in starts.iter().zip(steps).enumerate() {
+            let size = (shape.dim(axis) - 1).checked_mul(step).and_then(|n| n.checked_add(1));
+            // A part that reaches so far lies in no memory.
+            let size = size.filter(|&n| i64::try_from(n).is_ok()).unwrap_or(i64::MAX as usize);
+            let extent = match self.kernel.ty(memory) {
+                Type::Array(..) => Extent::Array(self.root_param(memory)?),
+                ty => Extent::Fixed(ty.shape().dim(axis)),
+            };
             let constant = self.plan.def(start).and_then(|op| match &op.kind {
                 OpKind::Const(literal) => literal.as_i32(),
                 _ => None,
             });
-            match constant {
-                Some(n) if n >= 0 && n as usize + size <= extent => known.push(Start::Fixed(i64::from(n))),
+            match (constant, extent) {
+                (Some(n), Extent::Fixed(extent)) if n >= 0 && n as usize + size <= extent => known.push(Start::Fixed(i64::from(n))),
                 _ => {
                     let v = self.values.scalars[&start];
-                    let site = Site::Start { param, axis, size, extent, loc: op.loc.clone() };
-                    self.check_start(v, extent as i64 - size as i64, site);
+                    let site = Site::Start { operand: self.name_of(memory), axis, size, extent, loc: op.loc.clone() };
+                    let last = match extent {
+                        Extent::Fixed(extent) => self.code.b.ins().iconst(types::I64, extent as i64 - size as i64),
+                        Extent::Array(param) => {
+                            let extent = self.code.array_extent(param, axis);
+                            let size = self.code.b.ins().iconst(types::I64, size as i64);
+                            self.code.b.ins().isub(extent, size)
+                        }
+                    };
+                    self.check_start(v, last, site);
                     known.push(Start::Dynamic(v));
                 }
             }
         }
-        Ok((Mem::of_param(self.kernel, param, &known, shape), param))
+        Ok(whole.part(&known, shape, steps))
     }
 
-    fn check_start(&mut self, start: Clif, last: i64, site: Site) {
-        let wide = self.code.b.ins().sextend(types::I64, start);
-        let wrong = if last < 0 {
-            self.code.b.ins().iconst(types::I8, 1)
-        } else {
-            let last = self.code.b.ins().iconst(types::I64, last);
-            self.code.b.ins().icmp(IntCC::UnsignedGreaterThan, wide, last)
+    /// The operand that an array is; of an index map's argument, the prefetched one.
+    fn root_param(&self, memory: Value) -> Result<usize, String> {
+        match self.values.refs.get(&memory).map(|mem| mem.origin) {
+            Some(Origin::Param(param)) => Ok(param),
+            _ => Err("an array that is no operand".into()),
+        }
+    }
+
+    /// The operand's name; of a region's memory a word for it.
+    pub(super) fn name_of(&self, memory: Value) -> String {
+        let of = |mem: &Mem| match mem.origin {
+            Origin::Param(param) => self.kernel.params[param].name.clone(),
+            Origin::Arena(_) | Origin::Pointer(_) => OWN.to_string(),
         };
+        self.values.refs.get(&memory).map_or_else(|| OWN.to_string(), of)
+    }
+
+    /// Fails where a start is less than 0 or beyond the last that is inside.
+    pub(super) fn check_start(&mut self, start: Clif, last: Clif, site: Site) {
+        let wide = self.code.b.ins().sextend(types::I64, start);
+        let zero = self.code.b.ins().iconst(types::I64, 0);
+        let (low, high) = (
+            self.code.b.ins().icmp(IntCC::SignedLessThan, wide, zero),
+            self.code.b.ins().icmp(IntCC::SignedGreaterThan, wide, last),
+        );
+        let wrong = self.code.b.ins().bor(low, high);
         self.fail_if(wrong, wide, site);
     }
 

@@ -5,7 +5,7 @@
 //! independent work lies side by side; constants go to the anchor before the loop nest.
 
 use super::context::{Context, Helpers, RefSlot};
-use crate::ir::{DType, Literal};
+use crate::ir::{DType, Literal, MAX_RANK};
 use cranelift::codegen::cursor::{Cursor, FuncCursor};
 use cranelift::codegen::ir::{ConstantData, Endianness, Inst, SigRef, StackSlot};
 use cranelift::prelude::*;
@@ -237,6 +237,12 @@ impl<'f> Code<'f> {
         let refs = self.field(types::I64, offset_of!(Context, refs));
         let at = param * size_of::<RefSlot>() + offset_of!(RefSlot, strides) + axis * 8;
         self.b.ins().load(types::I64, flags(), refs, at as i32)
+    }
+
+    /// The extent of an operand's array along a dimension, in 64 bits.
+    pub(super) fn array_extent(&mut self, param: usize, axis: usize) -> Value {
+        let arrays = self.field(types::I64, offset_of!(Context, arrays));
+        self.b.ins().load(types::I64, flags(), arrays, ((param * MAX_RANK + axis) * 8) as i32)
     }
 
     fn signature(&mut self, params: &[Type], returns: &[Type]) -> SigRef {

@@ -4,6 +4,7 @@
 //! can be kept and run in another process; a change of this layout changes [`VERSION`]. Strides are in
 //! elements.
 
+use super::movement::{Copy, Fill, Semaphore};
 use crate::ir::MAX_RANK;
 use std::ffi::c_void;
 use std::sync::LazyLock;
@@ -12,7 +13,7 @@ use tpu_microkernels::raw;
 use tpu_microkernels::tile::{self, Rng, Slot, Task};
 
 /// The version of the layout.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// Everything that one call of compiled code may touch.
 #[repr(C)]
@@ -24,8 +25,10 @@ pub(super) struct Context {
     pub reserved: u32,
     /// Temporaries: tiles that no register holds.
     pub arena: *mut u8,
-    /// One entry an operand; meaningful for windows and scratch.
+    /// One entry an operand; meaningful for windows, scratch and arrays.
     pub refs: *const RefSlot,
+    /// One entry an operand; the extents of arrays.
+    pub arrays: *const [i64; MAX_RANK],
     /// The running step, one i32 a grid dimension.
     pub grid: *const i32,
     /// The extents of the grid.
@@ -40,7 +43,7 @@ pub(super) struct Context {
     pub tasks: *const Task,
     /// The generator of random bits, kept from step to step.
     pub rng: *mut Rng,
-    /// What [`Helpers::print`] takes: the running launch.
+    /// What the helpers that act for the launch take: the running launch.
     pub launch: *mut c_void,
     /// Where the body says what went wrong.
     pub error: ErrorSlot,
@@ -89,6 +92,9 @@ pub(super) struct Helpers {
     pub argument: tile::Helper,
     pub random_bits: tile::Helper,
     pub print: Print,
+    pub copy: Copy,
+    pub semaphore: Semaphore,
+    pub fill: Fill,
     pub fma: extern "C" fn(f32, f32, f32) -> f32,
 }
 
@@ -107,6 +113,9 @@ pub(super) static HELPERS: LazyLock<Helpers> = LazyLock::new(|| Helpers {
     argument: tile::argument,
     random_bits: tile::random_bits,
     print: super::launch::print,
+    copy: super::movement::copy,
+    semaphore: super::movement::semaphore,
+    fill: super::movement::fill,
     functions: std::array::from_fn(|at| Function::ALL[at].strip()),
     fma,
 });

@@ -3,8 +3,9 @@
 use super::Executable;
 use super::context::{Context, ErrorSlot, HELPERS, RefSlot, VERSION};
 use super::launch::{Ended, Running};
-use super::memory::{Memory, poison};
-use super::site::Site;
+use super::memory::{ALIGN, Memory, poison};
+use super::semaphore::Group;
+use super::site::{Extent, Site};
 use super::window::{Array, Param, Role};
 use crate::exec::{Args, RunError};
 use crate::ir::{self, DType, MAX_RANK, ParamKind, SizeExpr, SizeId};
@@ -18,6 +19,8 @@ pub(super) struct Driver<'r, 'a, 'b> {
     binding: &'r Binding,
     /// One an operand; scratch and scalars have none.
     arrays: Vec<Option<Array>>,
+    /// By operand: where in the memory of the run a prefetched array has its copy.
+    prefetched: Vec<Option<usize>>,
     scalars: Vec<u32>,
     memory: Memory,
     running: Running<'r>,
@@ -58,6 +61,19 @@ fn array(
     Ok(Array { pointer, extent, stride })
 }
 
+/// Where the copies of prefetched arrays lie behind the first `bytes`, and how many bytes there are in all.
+fn prefetched(kernel: &ir::Kernel, binding: &Binding, mut bytes: usize) -> Result<(Vec<Option<usize>>, usize), RunError> {
+    let mut offsets = vec![None; kernel.params.len()];
+    for (at, param) in kernel.prefetched() {
+        let size = binding.arrays[at].iter().try_fold(param.ty.dtype().bytes(), |n, &d| n.checked_mul(d));
+        let start = bytes.checked_next_multiple_of(ALIGN);
+        let end = start.zip(size).and_then(|(start, size)| start.checked_add(size));
+        offsets[at] = start;
+        bytes = end.ok_or(RunError::OutOfMemory { bytes: usize::MAX })?;
+    }
+    Ok((offsets, bytes))
+}
+
 impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     /// Checks a launch; nothing has been written where it fails.
     pub(super) fn new(exe: &'r Executable, binding: &'r Binding, args: &'r mut Args<'a, 'b>) -> Result<Self, RunError> {
@@ -79,18 +95,17 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         let (mut arrays, mut scalars) = (vec![], vec![0; kernel.params.len()]);
         for (at, param) in kernel.params.iter().enumerate() {
             let bound = binding.arrays[at].as_slice();
-            let declared: Option<Vec<usize>> = param.window().map_or(&[][..], |w| &w.array).iter().map(eval).collect();
+            let declared: Option<Vec<usize>> = param.array().unwrap_or_default().iter().map(eval).collect();
             if declared.as_deref() != Some(bound) {
                 return Err(mismatch(param, &declared.unwrap_or_default(), param.ty.dtype(), bound));
             }
             let found = match &param.kind {
-                ParamKind::In(_) => {
+                ParamKind::In(_) | ParamKind::InArray(_) | ParamKind::Prefetch(_) => {
                     inputs.next().map(|a| array(param, bound, (a.dtype, a.shape, a.bytes.len()), a.bytes.as_ptr().cast_mut()))
                 }
-                ParamKind::Out(_) => {
+                ParamKind::Out(_) | ParamKind::OutArray(_) => {
                     outputs.next().map(|a| array(param, bound, (a.dtype, a.shape, a.bytes.len()), a.bytes.as_mut_ptr()))
                 }
-                ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => todo!(),
                 ParamKind::Scratch => None,
                 ParamKind::Scalar => {
                     if let Some(literal) = given.next() {
@@ -104,10 +119,17 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             };
             arrays.push(found.transpose()?);
         }
-        let memory = exe.pool.take(exe.windows.bytes)?;
-        let grid = vec![0; binding.grid.len()];
-        let running = Running { sites: &exe.tables.sites, grid, log: &mut *args.log, ended: None };
-        Ok(Driver { exe, binding, arrays, scalars, memory, running, borrowed: PhantomData })
+        let (prefetched, bytes) = prefetched(kernel, binding, exe.windows.bytes)?;
+        let memory = exe.pool.take(bytes)?;
+        let running = Running {
+            sites: &exe.tables.sites,
+            extents: &binding.arrays,
+            semaphores: exe.tables.semaphores.clone(),
+            grid: vec![0; binding.grid.len()],
+            log: &mut *args.log,
+            ended: None,
+        };
+        Ok(Driver { exe, binding, arrays, prefetched, scalars, memory, running, borrowed: PhantomData })
     }
 
     /// Runs every step of the grid.
@@ -134,6 +156,23 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 }
             }
         }
+        let mut extents = vec![[0; MAX_RANK]; params];
+        for (at, param) in self.exe.kernel.params.iter().enumerate() {
+            let (Some(array), None) = (self.arrays[at], param.window()) else { continue };
+            extents[at] = array.extent.map(|n| n as i64);
+            let mut slot = RefSlot { ptr: array.pointer, strides: array.stride.map(|n| n as i64) };
+            let elements: usize = self.binding.arrays[at].iter().product();
+            // SAFETY: an array has the elements of its shape, and the memory of a run has room for the copies of prefetched ones.
+            unsafe {
+                if let Some(offset) = self.prefetched[at] {
+                    slot.ptr = base.add(offset);
+                    std::ptr::copy_nonoverlapping(array.pointer, slot.ptr, elements * param.ty.dtype().bytes());
+                } else if param.is_output() {
+                    poison(slot.ptr, param.ty.dtype(), elements);
+                }
+            }
+            refs[at] = slot;
+        }
         let mut rng = Rng::default();
         let mut blocks = vec![[0i32; MAX_RANK]; params];
         let mut open: Vec<Option<[i32; MAX_RANK]>> = vec![None; params];
@@ -143,6 +182,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             reserved: 0,
             arena: base,
             refs: std::ptr::null(),
+            arrays: extents.as_ptr(),
             grid: std::ptr::null(),
             extents: self.binding.grid.as_ptr(),
             sizes: self.binding.sizes.as_ptr(),
@@ -161,7 +201,9 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             context.blocks = blocks.as_mut_ptr().cast();
             // SAFETY: the table is complete: every list has an entry for each index that the verified kernel
             // names, and the maps write only the list of block indices.
-            unsafe { (self.exe.code.maps)(&mut context) };
+            if unsafe { (self.exe.code.maps)(&mut context) } != 0 {
+                return Err(self.failure(context.error, &self.exe.map_sites));
+            }
             self.turn(&blocks, &mut open, &mut refs, base, &self.running.grid)?;
             context.refs = refs.as_ptr();
             context.launch = (&raw mut self.running).cast();
@@ -170,7 +212,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             // uses the running launch or the generator meanwhile.
             let status = unsafe { (self.exe.code.body)(&mut context) };
             if status != 0 {
-                return Err(self.failure(context.error));
+                return Err(self.failure(context.error, &self.exe.tables.sites));
             }
             if !advance(&mut self.running.grid, &self.binding.grid) {
                 break;
@@ -182,7 +224,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 unsafe { param.close(array, index, base.add(param.offset)) };
             }
         }
-        Ok(())
+        self.running.semaphores.iter().try_for_each(Group::end)
     }
 
     fn window(&self, at: usize) -> Option<(&Param, &Array)> {
@@ -230,15 +272,18 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     }
 
     /// The error that a failed check stands for; a panic of the log goes on.
-    fn failure(&mut self, error: ErrorSlot) -> RunError {
+    fn failure(&mut self, error: ErrorSlot, sites: &[Site]) -> RunError {
         let step = self.running.grid.clone();
-        match &self.exe.tables.sites[error.site as usize] {
-            Site::Start { param, axis, size, extent, loc } => RunError::OutOfBounds {
-                operand: self.exe.kernel.params[*param].name.clone(),
+        match &sites[error.site as usize] {
+            Site::Start { operand, axis, size, extent, loc } => RunError::OutOfBounds {
+                operand: operand.clone(),
                 axis: *axis,
                 start: error.value,
                 size: *size,
-                extent: *extent,
+                extent: match *extent {
+                    Extent::Fixed(extent) => extent,
+                    Extent::Array(param) => self.binding.arrays[param][*axis],
+                },
                 step,
                 loc: loc.clone(),
             },
@@ -249,10 +294,10 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 (code, _) => unreachable!("descriptions are made from verified shapes, but a function refused one: {code}"),
             },
             Site::Check { message, loc } => RunError::Check { message: message.clone(), step, loc: loc.clone() },
-            Site::Print { .. } => match self.running.ended.take() {
+            Site::Print { .. } | Site::Copy(_) | Site::Semaphore { .. } | Site::Poison { .. } => match self.running.ended.take() {
                 Some(Ended::Error(error)) => error,
                 Some(Ended::Panic(panic)) => std::panic::resume_unwind(panic),
-                None => unreachable!("a message fails for a reason"),
+                None => unreachable!("what is asked of the launch fails for a reason"),
             },
         }
     }

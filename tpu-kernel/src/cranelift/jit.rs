@@ -7,6 +7,7 @@ use super::body::{Body, PlanSummary, Tables};
 use super::code::{self, Features};
 use super::context::Entry;
 use super::plan::Plan;
+use super::site::Site;
 use crate::ir::Kernel;
 use cranelift::codegen::ir::Function;
 use cranelift::codegen::isa::OwnedTargetIsa;
@@ -50,6 +51,8 @@ impl Drop for Code {
 pub(super) struct Compiled {
     pub code: Code,
     pub tables: Tables,
+    /// Those of the index maps.
+    pub map_sites: Vec<Site>,
     pub summary: PlanSummary,
 }
 
@@ -110,11 +113,11 @@ fn build_maps(
     kernel: &Kernel,
     plan: &Plan<'_>,
     function: &mut Function,
-) -> Result<(), String> {
+) -> Result<Vec<Site>, String> {
     build(isa, features, function, |code| {
-        let code = Body::new(code, kernel, plan).emit_maps()?;
+        let (code, sites) = Body::new(code, kernel, plan).emit_maps()?;
         code.finish(&**isa);
-        Ok(())
+        Ok(sites)
     })
 }
 
@@ -139,11 +142,11 @@ pub(super) fn compile(kernel: &Kernel, features: Features) -> Result<Compiled, S
     let mut module = JITModule::new(JITBuilder::with_isa(isa.clone(), default_libcall_names()));
     let compiled = define(&isa, features, kernel, &plan, &mut module);
     match compiled {
-        Ok((maps, body, tables, summary)) => {
+        Ok((maps, body, tables, map_sites, summary)) => {
             // SAFETY: both were compiled with the signature of `Entry` and its calling convention.
             let [maps, body] =
                 [maps, body].map(|id| unsafe { std::mem::transmute::<*const u8, Entry>(module.get_finalized_function(id)) });
-            Ok(Compiled { code: Code { maps, body, module: ManuallyDrop::new(module) }, tables, summary })
+            Ok(Compiled { code: Code { maps, body, module: ManuallyDrop::new(module) }, tables, map_sites, summary })
         }
         Err(reason) => {
             // SAFETY: no address of the module's code was given out.
@@ -153,7 +156,7 @@ pub(super) fn compile(kernel: &Kernel, features: Features) -> Result<Compiled, S
     }
 }
 
-type Defined = (FuncId, FuncId, Tables, PlanSummary);
+type Defined = (FuncId, FuncId, Tables, Vec<Site>, PlanSummary);
 
 fn define(
     isa: &OwnedTargetIsa,
@@ -163,12 +166,12 @@ fn define(
     module: &mut JITModule,
 ) -> Result<Defined, String> {
     let mut context = module.make_context();
-    build_maps(isa, features, kernel, plan, &mut context.func)?;
+    let map_sites = build_maps(isa, features, kernel, plan, &mut context.func)?;
     let maps = add(isa, module, &mut context, "maps")?;
     let (tables, summary) = build_body(isa, features, kernel, plan, &mut context.func)?;
     let body = add(isa, module, &mut context, "body")?;
     module.finalize_definitions().map_err(|e| e.to_string())?;
-    Ok((maps, body, tables, summary))
+    Ok((maps, body, tables, map_sites, summary))
 }
 
 fn add(isa: &OwnedTargetIsa, module: &mut JITModule, context: &mut codegen::Context, name: &str) -> Result<FuncId, String> {
@@ -202,7 +205,7 @@ pub(super) fn assembly(kernel: &Kernel) -> Result<String, String> {
         context.clear();
         context.set_disasm(true);
         match name {
-            "maps" => build_maps(&isa, features(), kernel, &plan, &mut context.func)?,
+            "maps" => drop(build_maps(&isa, features(), kernel, &plan, &mut context.func)?),
             _ => drop(build_body(&isa, features(), kernel, &plan, &mut context.func)?),
         }
         let code = context.compile(&*isa, &mut Default::default()).map_err(|e| format!("{:?}", e.inner))?;

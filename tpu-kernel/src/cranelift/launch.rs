@@ -2,6 +2,7 @@
 //!
 //! Rules: nothing unwinds through compiled code; what ends a launch here is kept until the step has returned.
 
+use super::semaphore::Group;
 use super::site::Site;
 use crate::exec::print::{self as text, Shown};
 use crate::exec::{Printed, RunError};
@@ -14,6 +15,9 @@ use tpu_microkernels::tile::{DONE, RANK, Slot};
 /// A launch while its steps run.
 pub(super) struct Running<'r> {
     pub sites: &'r [Site],
+    /// The shape of each operand's array; empty of those that have none.
+    pub extents: &'r [Vec<usize>],
+    pub semaphores: Vec<Group>,
     /// The running step.
     pub grid: Vec<i32>,
     pub log: &'r mut (dyn FnMut(&Printed) + 'r),

@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::map::{Map, same_but_units};
-use crate::ir::{DType, Kernel, MAX_RANK, OpKind, ParamKind, Shape};
+use crate::ir::{DType, Kernel, MAX_RANK, OpKind, Shape, Type};
 use cranelift::prelude::*;
 
 /// A block whose rows are shorter is always copied: its strides are then known, and the loops over it merge.
@@ -26,6 +26,16 @@ pub(super) enum Stride {
     Fixed(i64),
     /// Of that dimension of that operand, known when the step runs, so many times.
     Param(u32, u32, i64),
+}
+
+impl Stride {
+    /// Of every so many-th element. Elements lie inside memory, so that the product of a stride that is used fits.
+    fn times(self, step: usize) -> Stride {
+        match self {
+            Stride::Fixed(n) => Stride::Fixed(n.wrapping_mul(step as i64)),
+            Stride::Param(param, axis, times) => Stride::Param(param, axis, times.wrapping_mul(step as i64)),
+        }
+    }
 }
 
 /// The first element along a dimension.
@@ -69,10 +79,19 @@ pub(super) fn may_stay_in_place(kernel: &Kernel, param: usize) -> bool {
 
 /// The strides of an operand as compiled code may assume them.
 fn param_strides(kernel: &Kernel, param: usize) -> [Stride; MAX_RANK] {
-    let shape = kernel.params[param].ty.shape();
-    let mut strides = dense(shape);
-    if !matches!(kernel.params[param].kind, ParamKind::Scratch) && may_stay_in_place(kernel, param) {
-        for (d, stride) in strides.iter_mut().enumerate().take(shape.rank() - 1) {
+    let ty = kernel.params[param].ty;
+    let (mut strides, rank) = match ty {
+        // Row-major, of a shape that the launch brings.
+        Type::Array(_, _, rank) => {
+            let mut strides = [Stride::Fixed(0); MAX_RANK];
+            strides[rank - 1] = Stride::Fixed(1);
+            (strides, rank)
+        }
+        _ => (dense(ty.shape()), ty.shape().rank()),
+    };
+    let in_place = kernel.params[param].window().is_some() && may_stay_in_place(kernel, param);
+    if in_place || matches!(ty, Type::Array(..)) {
+        for (d, stride) in strides.iter_mut().enumerate().take(rank - 1) {
             *stride = Stride::Param(param as u32, d as u32, 1);
         }
     }
@@ -85,11 +104,34 @@ impl Mem {
         Mem { origin, starts: vec![], dtype, shape, strides: dense(shape) }
     }
 
-    /// A part of an operand.
-    pub(super) fn of_param(kernel: &Kernel, param: usize, starts: &[Start], shape: Shape) -> Mem {
+    /// The memory of an operand: its window, scratch or array. An array has no shape yet: parts of it have.
+    pub(super) fn of_param(kernel: &Kernel, param: usize) -> Mem {
+        let ty = kernel.params[param].ty;
         let strides = param_strides(kernel, param);
-        let starts = starts.iter().copied().zip(strides).filter(|(start, _)| !matches!(start, Start::Fixed(0))).collect();
-        Mem { origin: Origin::Param(param), starts, dtype: kernel.params[param].ty.dtype(), shape, strides }
+        Mem { origin: Origin::Param(param), starts: vec![], dtype: ty.dtype(), shape: ty.shape(), strides }
+    }
+
+    /// The elements `starts + i · steps`.
+    pub(super) fn part(&self, starts: &[Start], shape: Shape, steps: &[usize]) -> Mem {
+        let mut part = Mem { shape, ..self.clone() };
+        for (d, (&start, &step)) in starts.iter().zip(steps).enumerate() {
+            match start {
+                Start::Fixed(n) => part.advance(n, self.strides[d]),
+                Start::Dynamic(_) => part.starts.push((start, self.strides[d])),
+            }
+            part.strides[d] = self.strides[d].times(if shape.dim(d) == 1 { 1 } else { step });
+        }
+        part
+    }
+
+    /// The same memory without these dimensions.
+    pub(super) fn squeezed(&self, axes: &[usize], shape: Shape) -> Mem {
+        let mut squeezed = Mem { shape, strides: [Stride::Fixed(0); MAX_RANK], ..self.clone() };
+        let kept = (0..self.shape.rank()).filter(|axis| !axes.contains(axis));
+        for (to, from) in kept.enumerate() {
+            squeezed.strides[to] = self.strides[from];
+        }
+        squeezed
     }
 
     /// The elements `starts + i · steps` of the tile.
@@ -100,8 +142,7 @@ impl Mem {
             slice.strides[d] = match self.strides[d] {
                 // Nothing is read beyond the first element, and the product may be anything.
                 _ if shape.dim(d) == 1 => Stride::Fixed(0),
-                Stride::Fixed(n) => Stride::Fixed(n * step as i64),
-                Stride::Param(param, axis, times) => Stride::Param(param, axis, times * step as i64),
+                stride => stride.times(step),
             };
         }
         slice

@@ -5,7 +5,7 @@
 //! `widen` has put casts; `jit` makes code of it; `driver`,
 //! `window` and `launch` run it step by step. Compiled code reaches everything through the table in `context`.
 //!
-//! Rules: unsafe code is in `jit`, `memory`, `window`, `launch` and `driver`; no kernel that the verifier has not seen is
+//! Rules: unsafe code is in `jit`, `memory`, `movement`, `window`, `launch` and `driver`; no kernel that the verifier has not seen is
 //! compiled; compiled code touches the table, the arena, and windows that the driver has checked.
 
 mod body;
@@ -23,9 +23,12 @@ mod map;
 mod math;
 mod mem;
 mod memory;
+mod movement;
 mod nest;
 mod plan;
 mod reduce;
+mod scoped;
+mod semaphore;
 mod site;
 mod stream;
 mod tile;
@@ -45,6 +48,7 @@ use code::Features;
 use driver::Driver;
 use jit::Code;
 use memory::Pool;
+use site::Site;
 use window::Windows;
 
 /// A compiled kernel. May run in several threads at once.
@@ -53,6 +57,7 @@ pub struct Executable {
     kernel: Kernel,
     code: Code,
     tables: Tables,
+    map_sites: Vec<Site>,
     summary: PlanSummary,
     windows: Windows,
     pool: Pool,
@@ -82,6 +87,7 @@ impl Executable {
             kernel: kernel.clone(),
             code: compiled.code,
             tables: compiled.tables,
+            map_sites: compiled.map_sites,
             summary: compiled.summary,
             windows,
             pool: Pool::default(),

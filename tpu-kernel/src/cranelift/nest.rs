@@ -31,7 +31,7 @@ pub(super) struct Output {
     pub reader: Reader,
     /// The value that this output makes available, where it is not a store.
     pub makes: Option<Value>,
-    /// The operand that it stores to.
+    /// The memory that it stores to, by number.
     pub stores: Option<usize>,
 }
 
@@ -67,9 +67,8 @@ impl Output {
             reads.visited.push((v, map));
             if let Some(Op { kind: OpKind::Load(_), operands, .. }) = plan.def(v)
                 && (plan.place(v) == Place::Inline || (v == self.value && self.computes_own()))
-                && let Some((param, _)) = kernel.param_of(operands[0])
             {
-                reads.loads.insert(param);
+                reads.loads.insert(plan.memory(operands[0]));
             }
         });
         reads
@@ -105,7 +104,7 @@ impl Nest {
         !reads.visited.iter().any(|(v, _)| self.reduced.contains(v) || self.own.contains(v)) && !self.clashes(output, reads)
     }
 
-    /// Whether one stores to an operand that the other loads from or stores to.
+    /// Whether one stores to a memory that the other loads from or stores to.
     fn clashes(&self, output: &Output, reads: &Reads) -> bool {
         reads.loads.iter().any(|p| self.stores.contains(p))
             || output.stores.is_some_and(|p| self.loads.contains(&p) || self.stores.contains(&p))

@@ -10,7 +10,7 @@ mod alias;
 
 use super::cost::costs;
 use super::map::{Map, same_but_units};
-use crate::ir::{Kernel, Op, OpKind, ReduceOp, Region, Type, Value};
+use crate::ir::{Kernel, Op, OpKind, ReduceOp, Region, Roots, Type, Value};
 use alias::Direct;
 use std::collections::{HashMap, HashSet};
 
@@ -85,7 +85,9 @@ pub(super) struct Plan<'k> {
     def: Vec<Option<usize>>,
     place: Vec<Place>,
     demand: Vec<Demand>,
-    /// Positions of the stores to each operand.
+    /// By value of memory: the number of the operand, or of the region's own memory, that it is a view of.
+    memory: Vec<usize>,
+    /// Positions of what writes each of these memories.
     stores: Vec<Vec<u32>>,
     /// Positions of operations and of the ends of regions, by address in the kernel.
     positions: HashMap<*const Op, u32>,
@@ -108,12 +110,14 @@ impl<'k> Plan<'k> {
             def: vec![None; values],
             place: vec![Place::Inline; values],
             demand: vec![Demand::default(); values],
-            stores: vec![vec![]; kernel.params.len()],
+            memory: vec![],
+            stores: vec![],
             positions: HashMap::new(),
             ends: HashMap::new(),
             direct: HashMap::new(),
             direct_at: HashMap::new(),
         };
+        (plan.memory, plan.stores) = memories(kernel);
         let mut pos = 0;
         plan.number(&kernel.body, None, &mut pos);
         plan.find_direct();
@@ -163,6 +167,11 @@ impl<'k> Plan<'k> {
         !demand.memory && demand.nests.iter().all(|reader| nests.contains(reader))
     }
 
+    /// The number of the memory that a value is, or is a view of: an operand's is its position.
+    pub(super) fn memory(&self, v: Value) -> usize {
+        self.memory[v.0 as usize]
+    }
+
     fn number(&mut self, region: &'k Region, parent: Option<usize>, pos: &mut u32) {
         let at = self.regions.len();
         self.regions.push(RegionInfo { parent, end: 0 });
@@ -176,10 +185,9 @@ impl<'k> Plan<'k> {
             for v in &op.results {
                 self.def[v.0 as usize] = Some(index);
             }
-            if op.kind == OpKind::Store
-                && let Some((param, _)) = self.kernel.param_of(op.operands[0])
-            {
-                self.stores[param].push(*pos);
+            if let Some(written) = op.kind.writes() {
+                let memory = self.memory(op.operands[written]);
+                self.stores[memory].push(*pos);
             }
             *pos += 1;
             for inner in &op.regions {
@@ -413,4 +421,26 @@ impl<'k> Plan<'k> {
         }
         v
     }
+}
+
+/// By value the number of its memory, and a list for each memory.
+fn memories(kernel: &Kernel) -> (Vec<usize>, Vec<Vec<u32>>) {
+    fn own(region: &Region, numbers: &mut HashMap<Value, usize>) {
+        for op in &region.ops {
+            for inner in &op.regions {
+                if op.kind == OpKind::Scoped {
+                    for &arg in &inner.args {
+                        let next = numbers.len();
+                        numbers.insert(arg, next);
+                    }
+                }
+                own(inner, numbers);
+            }
+        }
+    }
+    let mut numbers: HashMap<Value, usize> = kernel.body.args.iter().enumerate().map(|(at, &v)| (v, at)).collect();
+    own(&kernel.body, &mut numbers);
+    let roots = Roots::of(kernel);
+    let of = |at: u32| numbers.get(&roots.root(Value(at))).copied().unwrap_or(usize::MAX);
+    ((0..kernel.types.len() as u32).map(of).collect(), vec![vec![]; numbers.len()])
 }

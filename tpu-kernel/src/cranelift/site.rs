@@ -1,17 +1,17 @@
-//! The places at which compiled code may end early or speak, by number.
+//! The places at which compiled code may end early or speak, and the copies and semaphores that it asks for, by number.
 
-use crate::ir::{Loc, Type};
+use crate::ir::{DType, Loc, Shape, Type};
 
-/// A check that compiled code makes, for the error that it becomes.
+/// A check that compiled code makes, for the error that it becomes; or a request to the launch.
 #[derive(Clone, Debug)]
 pub(super) enum Site {
     /// A dynamic start.
     Start {
-        /// The operand.
-        param: usize,
+        /// The memory.
+        operand: String,
         axis: usize,
         size: usize,
-        extent: usize,
+        extent: Extent,
         loc: Loc,
     },
     /// The step of a `for`.
@@ -22,4 +22,53 @@ pub(super) enum Site {
     Check { message: String, loc: Loc },
     /// A `print` with values of these types.
     Print { text: String, types: Vec<Type>, loc: Loc },
+    /// The start of a copy, or a wait for one.
+    Copy(CopySite),
+    /// A request to one of a group of semaphores.
+    Semaphore { group: usize, action: Action, loc: Loc },
+    /// Memory of a region, which starts as poison.
+    Poison { dtype: DType, elements: usize },
+}
+
+/// How many elements a memory has along a dimension.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Extent {
+    Fixed(usize),
+    /// Those of the array of that operand.
+    Array(usize),
+}
+
+/// A copy.
+#[derive(Clone, Debug)]
+pub(super) struct CopySite {
+    pub dtype: DType,
+    /// The shape of both ends; `None` of two whole arrays, which are these operands.
+    pub shape: Option<Shape>,
+    pub arrays: [usize; 2],
+    /// The group of its semaphore.
+    pub group: usize,
+    /// Whether both ends lie in one memory, and so may overlap.
+    pub one_memory: bool,
+    pub what: CopyStep,
+    pub loc: Loc,
+}
+
+/// What is asked of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CopyStep {
+    /// To replace what the target holds.
+    Start,
+    /// To add to what the target holds.
+    Add,
+    Wait,
+}
+
+/// What is asked of a semaphore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Signal,
+    Wait,
+    Read,
+    /// The end of its region: it must be at 0.
+    End,
 }

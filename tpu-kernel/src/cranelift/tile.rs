@@ -233,14 +233,23 @@ impl<'k> Body<'_, '_, 'k> {
         Ok(())
     }
 
-    fn fail_unless_zero(&mut self, outcome: Clif, site: Site) {
+    pub(super) fn fail_unless_zero(&mut self, outcome: Clif, site: Site) {
         let done = self.code.b.ins().iconst(types::I64, tile::DONE);
         let wrong = self.code.b.ins().icmp(IntCC::NotEqual, outcome, done);
         self.fail_if(wrong, outcome, site);
     }
 
+    /// Lays out the addresses and strides of two memories of that rank; returns where.
+    pub(super) fn slots_of(&mut self, ends: &[Mem; 2], rank: usize) -> Result<Clif, String> {
+        self.slots_by(ends, |_| rank)
+    }
+
     /// Lays out the addresses and strides of tiles; returns where.
     fn slots(&mut self, tiles: &[Mem]) -> Result<Clif, String> {
+        self.slots_by(tiles, |mem| mem.shape.rank())
+    }
+
+    fn slots_by(&mut self, tiles: &[Mem], rank: impl Fn(&Mem) -> usize) -> Result<Clif, String> {
         let at = self.reserve(tiles.len().checked_mul(size_of::<Slot>()).ok_or("too many operands")?)?;
         let arena = self.code.field(types::I64, offset_of!(Context, arena));
         let slots = self.code.b.ins().iadd_imm_s(arena, at as i64);
@@ -248,7 +257,7 @@ impl<'k> Body<'_, '_, 'k> {
             let base = at * size_of::<Slot>();
             let address = self.code.address(mem, offset_of!(Context, arena));
             self.code.b.ins().store(flags(), address, slots, (base + offset_of!(Slot, ptr)) as i32);
-            let pad = RANK - mem.shape.rank();
+            let pad = RANK - rank(mem);
             for d in 0..RANK {
                 let stride = match d.checked_sub(pad) {
                     Some(d) => self.code.stride_elements(mem.strides[d]),

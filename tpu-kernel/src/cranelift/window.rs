@@ -47,11 +47,14 @@ impl Windows {
         let mut params = vec![];
         for (at, param) in kernel.params.iter().enumerate() {
             let (role, block, kept) = match &param.kind {
-                ParamKind::Scalar => {
+                ParamKind::Scalar | ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => {
                     params.push(None);
                     continue;
                 }
-                ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => todo!(),
+                ParamKind::Scratch if !param.ty.is_ref() => {
+                    params.push(None);
+                    continue;
+                }
                 ParamKind::Scratch => {
                     let shape = param.ty.shape();
                     let block = shape.dims().iter().map(|&n| BlockDim::Blocked(n)).collect();
@@ -94,7 +97,7 @@ fn overwrites(kernel: &Kernel, param: usize) -> bool {
                 return true;
             }
         }
-        if op.operands.first() == Some(&value) || op.regions.iter().any(|region| mentions(region, value)) {
+        if op.operands.contains(&value) || op.regions.iter().any(|region| mentions(region, value)) {
             return false;
         }
     }

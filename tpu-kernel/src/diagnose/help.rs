@@ -156,6 +156,14 @@ pub(super) fn run(error: &RunError) -> String {
         }
         RunError::Unseeded { .. } => "seed it in the first step of the grid: `if i == 0 { prng_seed(seed); }`".to_string(),
         RunError::Check { .. } => "the kernel's author put this check here: its message says what must hold".to_string(),
+        RunError::CopyRows { .. } => "bound the number of rows, as in `rows.min(block)`".to_string(),
+        RunError::Deadlock { .. } => {
+            "start the copy, or signal, before the wait; a wait takes off what it waits for, so that a second one finds nothing"
+                .to_string()
+        }
+        RunError::SemaphoreLeft { .. } => "wait once for each copy that is started, and for all that is signalled".to_string(),
+        RunError::SemaphoreCount { .. } => "signal and wait for positive numbers".to_string(),
+        RunError::CopyShapes { .. } => "copy views of one static shape".to_string(),
         RunError::Array { .. } | RunError::Count { .. } => "pass what the binding was made from".to_string(),
         RunError::OutOfMemory { .. } => "make the blocks smaller, or run on a host with more memory".to_string(),
     }

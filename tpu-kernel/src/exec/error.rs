@@ -1,6 +1,6 @@
 //! What can go wrong while a kernel runs.
 
-use crate::ir::{BlockDim, DType, Loc};
+use crate::ir::{BlockDim, DType, Loc, SemaphoreKind};
 
 /// A run-time error of a kernel, with the user's line where there is one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -108,12 +108,85 @@ pub enum RunError {
         /// The draw.
         loc: Loc,
     },
+    /// R010: a copy of more rows than there are, or of fewer than none.
+    #[error("a copy of {rows} rows of memory that has {extent}, at grid step {step:?}")]
+    CopyRows {
+        /// The rows asked for.
+        rows: i32,
+        /// Elements along the first dimension.
+        extent: usize,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The start of the copy, or the wait.
+        loc: Loc,
+    },
+    /// R011: a wait for what nothing is left to bring.
+    #[error(
+        "deadlock: waits for {wanted} on semaphore {semaphore}, which has {found}, and nothing is left that would signal it, at grid step {step:?}"
+    )]
+    Deadlock {
+        /// The semaphore, as `` `sems`[1] ``.
+        semaphore: String,
+        /// What it waits for: signals, or bytes of copies.
+        wanted: i64,
+        /// What is there.
+        found: i64,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The wait.
+        loc: Loc,
+    },
+    /// R012: a semaphore that has a count at the end of its life.
+    #[error("semaphore {semaphore} ends with {count}{}", unwaited(*.kind))]
+    SemaphoreLeft {
+        /// The semaphore, as `` `sems`[1] ``.
+        semaphore: String,
+        /// What it counts.
+        kind: SemaphoreKind,
+        /// Its count.
+        count: i64,
+        /// The operand, or the region that it belongs to.
+        loc: Loc,
+    },
+    /// R013: a signal or a wait that would bring a count below 0 or beyond 2^31 - 1.
+    #[error("semaphore {semaphore} with {found} cannot take {by}: a count is from 0 to 2147483647, at grid step {step:?}")]
+    SemaphoreCount {
+        /// The semaphore, as `` `sems`[1] ``.
+        semaphore: String,
+        /// Its count.
+        found: i64,
+        /// What is added, or waited for.
+        by: i64,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The signal or wait.
+        loc: Loc,
+    },
+    /// R014: a copy between whole arrays of unequal shape.
+    #[error("a copy between arrays of unequal shape, {from:?} and {to:?}, at grid step {step:?}")]
+    CopyShapes {
+        /// The shape of the source.
+        from: Vec<usize>,
+        /// The shape of the target.
+        to: Vec<usize>,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The start of the copy, or the wait.
+        loc: Loc,
+    },
     /// R006: the host could not give the memory for windows, scratch and temporaries.
     #[error("cannot allocate {bytes} bytes for windows, scratch and temporaries")]
     OutOfMemory {
         /// How many were asked for.
         bytes: usize,
     },
+}
+
+fn unwaited(kind: SemaphoreKind) -> &'static str {
+    match kind {
+        SemaphoreKind::Dma => " bytes: a copy was started and not waited for",
+        SemaphoreKind::Regular => ", and must end with 0",
+    }
 }
 
 fn block_index(operand: &str, axis: usize, index: i64, block: BlockDim, extent: usize) -> String {
@@ -141,6 +214,11 @@ impl RunError {
             RunError::GatherIndex { .. } => "R007",
             RunError::Check { .. } => "R008",
             RunError::Unseeded { .. } => "R009",
+            RunError::CopyRows { .. } => "R010",
+            RunError::Deadlock { .. } => "R011",
+            RunError::SemaphoreLeft { .. } => "R012",
+            RunError::SemaphoreCount { .. } => "R013",
+            RunError::CopyShapes { .. } => "R014",
         }
     }
 
@@ -149,6 +227,10 @@ impl RunError {
         match self {
             RunError::OutOfBounds { loc, .. } | RunError::BlockIndex { loc, .. } | RunError::LoopStep { loc, .. } => Some(loc),
             RunError::GatherIndex { loc, .. } | RunError::Check { loc, .. } | RunError::Unseeded { loc, .. } => Some(loc),
+            RunError::CopyRows { loc, .. } | RunError::CopyShapes { loc, .. } => Some(loc),
+            RunError::Deadlock { loc, .. } | RunError::SemaphoreLeft { loc, .. } | RunError::SemaphoreCount { loc, .. } => {
+                Some(loc)
+            }
             RunError::Array { .. } | RunError::Count { .. } | RunError::OutOfMemory { .. } => None,
         }
     }

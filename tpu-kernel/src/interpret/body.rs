@@ -1,11 +1,13 @@
 //! Evaluates regions: the body of a kernel and its index maps.
 
+use super::memory::{Memories, Site, View};
 use super::random::Random;
-use super::tile::{Data, Index, Tile, ravel, unravel};
+use super::semaphore::Counters;
+use super::tile::{Data, Tile};
 use super::{dot, reduce, shape, sort};
 use crate::exec::print::{Shown, format};
 use crate::exec::{Log, Printed, RunError};
-use crate::ir::{Kernel, Literal, Op, OpKind, Param, Region, Shape, Type, Value, Window, eval};
+use crate::ir::{BinaryOp, Kernel, Literal, Loc, MAX_RANK, Op, OpKind, Param, Region, Shape, Type, Value, Window, eval};
 use crate::launch::Binding;
 use crate::math;
 
@@ -15,8 +17,8 @@ pub(super) struct Machine<'a> {
     binding: &'a Binding,
     /// The running step.
     pub(super) step: Vec<i32>,
-    /// Windows and scratch, by position among the operands.
-    pub(super) memory: Vec<Option<Tile>>,
+    pub(super) memories: Memories,
+    pub(super) counters: Counters,
     /// Values that are defined, by number.
     pub(super) values: Vec<Option<Data>>,
     /// None before it is seeded.
@@ -28,13 +30,17 @@ impl<'a> Machine<'a> {
     /// Before the first step, without operands.
     pub(super) fn new(kernel: &'a Kernel, binding: &'a Binding, log: Log<'a>) -> Machine<'a> {
         let step = vec![0; binding.grid.len()];
-        Machine { kernel, binding, step, memory: vec![], values: vec![None; kernel.types.len()], random: None, log }
+        let values = vec![None; kernel.types.len()];
+        Machine { kernel, binding, step, memories: Memories::default(), counters: Counters::default(), values, random: None, log }
     }
 
     /// The block that the index map gives for the running step: in range along each axis.
     pub(super) fn block_index(&mut self, param: &Param, window: &Window, array: &[usize]) -> Result<Vec<i32>, RunError> {
-        let step = self.step.iter().map(|&i| Data::Scalar(i.into())).collect();
-        let indices = self.region(&window.map, Some(step))?;
+        let mut args: Vec<Data> = self.step.iter().map(|&i| Data::Scalar(i.into())).collect();
+        for (at, _) in self.kernel.prefetched() {
+            args.push(self.get(self.kernel.body.args[at]).clone());
+        }
+        let indices = self.region(&window.map, Some(args))?;
         let mut block = vec![];
         for (axis, index) in indices.iter().enumerate() {
             let index = index.i32();
@@ -87,11 +93,51 @@ impl<'a> Machine<'a> {
             }
             OpKind::For => return self.run_for(op),
             OpKind::While => return self.run_while(op),
+            OpKind::Scoped => return self.scoped(op),
             OpKind::Store => {
                 self.store(op)?;
                 return Ok(vec![]);
             }
             OpKind::Load(size) => self.load(op, *size)?,
+            OpKind::LoadScalar => Data::Scalar(self.memories.get(self.element(op, 1)?, &[0; MAX_RANK])),
+            OpKind::StoreScalar => {
+                let (place, scalar) = (self.element(op, 2)?, self.get(op.operands[1]).scalar());
+                self.memories.set(place, &[0; MAX_RANK], scalar);
+                return Ok(vec![]);
+            }
+            OpKind::View { shape, strides } => {
+                let (memory, starts) = (self.get(op.operands[0]).memory(), self.indices(&op.operands[1..]));
+                Data::Memory(self.memories.part(memory, &starts, *shape, strides, &self.site(op))?)
+            }
+            OpKind::ViewSqueezed(axes) => Data::Memory(self.get(op.operands[0]).memory().squeezed(axes)),
+            OpKind::SemaphoreAt => {
+                let (semaphores, index) = (self.get(op.operands[0]).semaphores(), self.indices(&op.operands[1..]));
+                Data::Semaphores(self.counters.at(semaphores, &index, &self.site(op))?)
+            }
+            OpKind::DmaStart { add, .. } => {
+                self.start_copy(op, *add)?;
+                return Ok(vec![]);
+            }
+            OpKind::DmaWait => {
+                let (semaphore, (_, target)) = (self.get(op.operands[2]).semaphores(), self.ends(op)?);
+                let bytes = target.shape.elements() * self.memories.dtype(target).bytes();
+                let site = Site { step: &self.step, loc: &op.loc };
+                self.counters.wait(semaphore, bytes as i64, &site)?;
+                return Ok(vec![]);
+            }
+            OpKind::SemaphoreSignal | OpKind::SemaphoreWait => {
+                let (semaphore, by) = (self.get(op.operands[0]).semaphores(), i64::from(self.get(op.operands[1]).i32()));
+                let site = Site { step: &self.step, loc: &op.loc };
+                match op.kind {
+                    OpKind::SemaphoreSignal => self.counters.signal(semaphore, by, &site)?,
+                    _ => self.counters.wait(semaphore, by, &site)?,
+                }
+                return Ok(vec![]);
+            }
+            OpKind::SemaphoreRead => {
+                let count = self.counters.read(self.get(op.operands[0]).semaphores());
+                Data::Scalar(i32::try_from(count).unwrap_or(i32::MAX).into())
+            }
             OpKind::Gather { axis } => self.gather(op, *axis)?,
             OpKind::Sort { axis, descending } => {
                 let operands = self.get_all(&op.operands);
@@ -141,8 +187,8 @@ impl<'a> Machine<'a> {
             }),
             OpKind::Cast(to) => elementwise(ty, |at| eval::cast(*to, operands[0].at(at))),
             OpKind::Bitcast(to) => match &operands[0] {
-                Data::Scalar(literal) => Data::Scalar(Literal::from_bits(*to, literal.bits())),
                 Data::Tile(tile) => shape::bitcast(tile, *to, ty.shape()).into(),
+                scalar => Data::Scalar(Literal::from_bits(*to, scalar.scalar().bits())),
             },
             OpKind::StochasticRound(to) => elementwise(ty, |at| {
                 eval::stochastic_round(*to, operands[0].at(at), operands[1].at(at)).expect("verified: element types fit")
@@ -168,13 +214,12 @@ impl<'a> Machine<'a> {
                 dot::dot(operands[0].tile(), operands[1].tile(), dims, *precision, ty.dtype(), ty.shape()).into()
             }
             OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
-                todo!()
+                unreachable!("`op` has those on memory")
             }
             OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
-                todo!()
+                unreachable!("`op` has those on semaphores")
             }
-            OpKind::Scoped => todo!(),
-            OpKind::Load(_) | OpKind::Store | OpKind::If | OpKind::For | OpKind::While => {
+            OpKind::Load(_) | OpKind::Store | OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => {
                 unreachable!("`op` has the operations with effects and regions")
             }
             OpKind::Gather { .. } | OpKind::Sort { .. } | OpKind::PrngSeed | OpKind::PrngBits(_) => {
@@ -226,61 +271,102 @@ impl<'a> Machine<'a> {
         let shown = |&v: &Value| match self.get(v) {
             Data::Scalar(literal) => Shown::Scalar(*literal),
             Data::Tile(tile) => Shown::Tile(tile.shape, (0..tile.bits.len()).map(|at| tile.at(at)).collect()),
+            Data::Memory(_) | Data::Semaphores(_) => unreachable!("verified: values are printed"),
         };
         let values: Vec<Shown> = op.operands.iter().map(shown).collect();
         let printed = Printed { step: self.step.clone(), text: format(text, &values), loc: op.loc.clone() };
         (self.log)(&printed);
     }
 
+    /// The elements of an operand's memory.
+    pub(super) fn elements(&mut self, operand: usize) -> &mut Tile {
+        let view = self.get(self.kernel.body.args[operand]).memory();
+        self.memories.elements(view)
+    }
+
+    fn site<'s>(&'s self, op: &'s Op) -> Site<'s> {
+        Site { step: &self.step, loc: &op.loc }
+    }
+
+    fn indices(&self, values: &[Value]) -> Vec<i32> {
+        values.iter().map(|&v| self.get(v).i32()).collect()
+    }
+
     fn load(&self, op: &Op, size: Shape) -> Result<Data, RunError> {
-        let (at, starts) = self.access(op, size, &op.operands[1..])?;
-        let memory = self.memory[at].as_ref().expect("verified: memory");
-        let position = |i: usize| ravel(&offset(&starts, unravel(i, size.dims())), memory.shape.dims());
-        Ok(Tile::new(memory.dtype, size, |i| memory.at(position(i))).into())
+        Ok(self.memories.read(self.part(op, size, 1)?).into())
     }
 
     fn store(&mut self, op: &Op) -> Result<(), RunError> {
         let data = self.get(op.operands[1]).clone();
-        let tile = data.tile();
-        let (at, starts) = self.access(op, tile.shape, &op.operands[2..])?;
-        let memory = self.memory[at].as_mut().expect("verified: memory");
-        for (i, &bits) in tile.bits.iter().enumerate() {
-            let index = offset(&starts, unravel(i, tile.shape.dims()));
-            memory.bits[ravel(&index, memory.shape.dims())] = bits;
-        }
+        let part = self.part(op, data.tile().shape, 2)?;
+        self.memories.write(part, data.tile());
         Ok(())
     }
 
-    /// The position of the operand that a load or store accesses, and where: nothing is clamped or wrapped.
-    fn access(&self, op: &Op, size: Shape, starts: &[Value]) -> Result<(usize, Vec<usize>), RunError> {
-        let (at, param) = self.kernel.param_of(op.operands[0]).expect("verified: memory is an operand");
-        let extents = param.ty.shape();
-        let mut inside = vec![];
-        for (axis, &start) in starts.iter().enumerate() {
-            let start = i64::from(self.get(start).i32());
-            let (size, extent) = (size.dim(axis), extents.dim(axis));
-            if start < 0 || start + size as i64 > extent as i64 {
-                return Err(RunError::OutOfBounds {
-                    operand: param.name.clone(),
-                    axis,
-                    start,
-                    size,
-                    extent,
-                    step: self.step.clone(),
-                    loc: op.loc.clone(),
-                });
-            }
-            inside.push(start as usize);
-        }
-        Ok((at, inside))
+    /// The one element of scalar memory that the operands from `first` on name.
+    fn element(&self, op: &Op, first: usize) -> Result<View, RunError> {
+        let one = self.get(op.operands[0]).memory().shape.dims().iter().map(|_| 1).collect::<Vec<_>>();
+        self.part(op, Shape::new(&one), first)
     }
-}
 
-fn offset(starts: &[usize], mut index: Index) -> Index {
-    for (i, start) in index.iter_mut().zip(starts) {
-        *i += start;
+    /// The part of the first operand that starts where the operands from `first` on say.
+    fn part(&self, op: &Op, size: Shape, first: usize) -> Result<View, RunError> {
+        let (memory, starts) = (self.get(op.operands[0]).memory(), self.indices(&op.operands[first..]));
+        self.memories.part(memory, &starts, size, &vec![1; starts.len()], &self.site(op))
     }
-    index
+
+    /// Source and target of a copy, as far as it goes.
+    fn ends(&self, op: &Op) -> Result<(View, View), RunError> {
+        let (source, target) = (self.get(op.operands[0]).memory(), self.get(op.operands[1]).memory());
+        let (step, loc) = (self.step.clone(), op.loc.clone());
+        if source.shape != target.shape {
+            let (from, to) = (source.shape.dims().to_vec(), target.shape.dims().to_vec());
+            return Err(RunError::CopyShapes { from, to, step, loc });
+        }
+        let Some(&rows) = op.operands.get(3) else { return Ok((source, target)) };
+        let (rows, extent) = (self.get(rows).i32(), source.shape.dim(0));
+        match usize::try_from(rows) {
+            Ok(rows) if rows <= extent => Ok((source.rows(rows), target.rows(rows))),
+            _ => Err(RunError::CopyRows { rows, extent, step, loc }),
+        }
+    }
+
+    /// Copies at once: nothing may tell before the wait. Source and target may overlap: what is written was read before.
+    fn start_copy(&mut self, op: &Op, add: bool) -> Result<(), RunError> {
+        let (source, target) = self.ends(op)?;
+        let mut moved = self.memories.read(source);
+        if add {
+            let there = self.memories.read(target);
+            moved = Tile::new(moved.dtype, moved.shape, |at| {
+                math::binary(BinaryOp::Add, there.at(at), moved.at(at)).expect("verified: numbers")
+            });
+        }
+        self.memories.write(target, &moved);
+        let semaphore = self.get(op.operands[2]).semaphores();
+        let site = Site { step: &self.step, loc: &op.loc };
+        self.counters.signal(semaphore, (moved.bits.len() * moved.dtype.bytes()) as i64, &site)
+    }
+
+    fn scoped(&mut self, op: &Op) -> Result<Vec<Data>, RunError> {
+        let (memories, groups) = (self.memories.count(), self.counters.count());
+        let region = &op.regions[0];
+        let mut args = vec![];
+        for &arg in &region.args {
+            args.push(self.allocate("memory of the region", self.kernel.ty(arg), &op.loc)?);
+        }
+        let results = self.region(region, Some(args))?;
+        self.memories.forget(memories);
+        self.counters.end(groups)?;
+        Ok(results)
+    }
+
+    /// Memory full of poison, or semaphores at 0.
+    pub(super) fn allocate(&mut self, name: &str, ty: Type, loc: &Loc) -> Result<Data, RunError> {
+        Ok(match ty {
+            Type::Semaphore(kind, shape) => Data::Semaphores(self.counters.add(name, kind, shape, loc)),
+            ty => Data::Memory(self.memories.add(name, Tile::poison(ty.dtype(), ty.shape())?)),
+        })
+    }
 }
 
 /// A scalar or a tile, element by element.

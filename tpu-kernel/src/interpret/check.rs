@@ -21,7 +21,7 @@ pub(super) fn check(kernel: &Kernel, binding: &Binding, args: &Args<'_, '_>) -> 
         count("steps along a grid dimension", want, usize::try_from(extent).unwrap_or(0))?;
     }
     for (param, bound) in kernel.params.iter().zip(&binding.arrays) {
-        let declared: Option<Vec<usize>> = param.window().map_or(&[][..], |w| &w.array).iter().map(eval).collect();
+        let declared: Option<Vec<usize>> = param.array().unwrap_or_default().iter().map(eval).collect();
         if declared.as_ref() != Some(bound) {
             return Err(mismatch(param, &declared.unwrap_or_default(), param.ty.dtype(), bound));
         }

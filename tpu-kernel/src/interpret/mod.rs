@@ -7,15 +7,17 @@
 mod body;
 mod check;
 mod dot;
+mod memory;
 mod random;
 mod reduce;
+mod semaphore;
 mod shape;
 mod sort;
 mod tile;
 mod window;
 
-use crate::exec::{Args, RunError};
-use crate::ir::{Kernel, Literal, ParamKind};
+use crate::exec::{Args, ArrayMut, ArrayRef, RunError};
+use crate::ir::{Kernel, Literal, ParamKind, Shape};
 use crate::launch::Binding;
 use body::Machine;
 use tile::{Data, Tile};
@@ -34,35 +36,69 @@ pub fn run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Resul
     }
     room(kernel)?;
     let mut machine = Machine::new(kernel, binding, &mut *args.log);
-    let mut scalars = args.scalars.iter();
-    for (param, operand) in kernel.params.iter().zip(&kernel.body.args) {
-        match param.kind {
-            ParamKind::Scalar => {
-                let scalar: Literal = *scalars.next().expect("counted");
-                machine.values[operand.0 as usize] = Some(Data::Scalar(scalar));
-                machine.memory.push(None);
-            }
-            ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => todo!(),
-            ParamKind::In(_) | ParamKind::Out(_) | ParamKind::Scratch => {
-                machine.memory.push(Some(Tile::poison(param.ty.dtype(), param.ty.shape())?));
-            }
+    enter(kernel, binding, args.inputs, args.scalars, &mut machine)?;
+    let ended = steps(kernel, binding, args.inputs, args.outputs, &mut machine);
+    // Also after an error: outputs hold what was written before.
+    for ((at, param), array) in kernel.outputs().zip(args.outputs.iter_mut()) {
+        if param.window().is_none() {
+            window::set_all(array, machine.elements(at));
         }
     }
+    ended?;
+    machine.counters.end(0)
+}
 
+/// Gives each operand its memory, its semaphores or its scalar.
+fn enter(
+    kernel: &Kernel,
+    binding: &Binding,
+    inputs: &[ArrayRef<'_>],
+    scalars: &[Literal],
+    machine: &mut Machine<'_>,
+) -> Result<(), RunError> {
+    let (mut scalars, mut inputs) = (scalars.iter(), inputs.iter());
+    for (at, (param, operand)) in kernel.params.iter().zip(&kernel.body.args).enumerate() {
+        let input = if param.is_input() { inputs.next() } else { None };
+        let data = match (&param.kind, input) {
+            (ParamKind::Scalar, _) => Data::Scalar(*scalars.next().expect("counted")),
+            (ParamKind::InArray(_) | ParamKind::Prefetch(_), Some(array)) => {
+                let shape = Shape::try_new(array.shape).expect("a binding has extents of 31 bits");
+                let mut elements = Tile::poison(array.dtype, shape)?;
+                window::get_all(array, &mut elements);
+                Data::Memory(machine.memories.add(&param.name, elements))
+            }
+            (ParamKind::OutArray(_), _) => {
+                let shape = Shape::try_new(&binding.arrays[at]).expect("a binding has extents of 31 bits");
+                Data::Memory(machine.memories.add(&param.name, Tile::poison(param.ty.dtype(), shape)?))
+            }
+            _ => machine.allocate(&param.name, param.ty, &param.loc)?,
+        };
+        machine.values[operand.0 as usize] = Some(data);
+    }
+    Ok(())
+}
+
+fn steps(
+    kernel: &Kernel,
+    binding: &Binding,
+    inputs: &[ArrayRef<'_>],
+    outputs: &mut [ArrayMut<'_>],
+    machine: &mut Machine<'_>,
+) -> Result<(), RunError> {
     // The block that each window shows; none before the first step.
     let mut blocks: Vec<Option<Vec<i32>>> = vec![None; kernel.params.len()];
     loop {
-        let mut inputs = args.inputs.iter();
-        let mut outputs = args.outputs.iter_mut();
+        let mut inputs = inputs.iter();
+        let mut outputs = outputs.iter_mut();
         for (at, param) in kernel.params.iter().enumerate() {
+            let input = if param.is_input() { inputs.next() } else { None };
+            let output = if param.is_output() { outputs.next() } else { None };
             let Some(window) = param.window() else { continue };
             let next = machine.block_index(param, window, &binding.arrays[at])?;
-            let input = if param.is_output() { None } else { inputs.next() };
-            let output = if param.is_output() { outputs.next() } else { None };
             if blocks[at].as_ref() == Some(&next) {
                 continue;
             }
-            let memory = machine.memory[at].as_mut().expect("a window is memory");
+            let memory = machine.elements(at);
             if let Some(array) = input {
                 window::read(window, &next, array, memory);
             }
@@ -79,9 +115,9 @@ pub fn run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Resul
             break;
         }
     }
-    for ((at, param), array) in kernel.outputs().zip(args.outputs.iter_mut()) {
-        if let (Some(window), Some(last), Some(memory)) = (param.window(), &blocks[at], &machine.memory[at]) {
-            window::write(window, last, array, memory);
+    for ((at, param), array) in kernel.outputs().zip(outputs.iter_mut()) {
+        if let (Some(window), Some(last)) = (param.window(), &blocks[at]) {
+            window::write(window, last, array, machine.elements(at));
         }
     }
     Ok(())

@@ -10,9 +10,8 @@ pub(super) fn iota(shape: Shape, axis: usize) -> Tile {
 
 /// A scalar, or the dimensions of 1 of a tile, repeated.
 pub(super) fn broadcast(from: &Data, dtype: DType, to: Shape) -> Tile {
-    let tile = match from {
-        Data::Scalar(literal) => return Tile::new(dtype, to, |_| *literal),
-        Data::Tile(tile) => tile,
+    let Data::Tile(tile) = from else {
+        return Tile::new(dtype, to, |_| from.scalar());
     };
     Tile::new(dtype, to, |at| {
         let mut index = unravel(at, to.dims());

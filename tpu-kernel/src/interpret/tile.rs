@@ -1,5 +1,7 @@
 //! Values while a kernel runs: scalars, tiles and memory.
 
+use super::memory::View;
+use super::semaphore::Semaphores;
 use crate::exec::RunError;
 use crate::ir::{DType, Literal, MAX_RANK, Shape};
 use std::rc::Rc;
@@ -45,20 +47,36 @@ impl Tile {
 pub(super) enum Data {
     Scalar(Literal),
     Tile(Rc<Tile>),
+    Memory(View),
+    Semaphores(Semaphores),
 }
 
 impl Data {
     pub(super) fn tile(&self) -> &Tile {
         match self {
             Data::Tile(tile) => tile,
-            Data::Scalar(_) => panic!("verified: a tile"),
+            _ => panic!("verified: a tile"),
         }
     }
 
     pub(super) fn scalar(&self) -> Literal {
         match self {
             Data::Scalar(literal) => *literal,
-            Data::Tile(_) => panic!("verified: a scalar"),
+            _ => panic!("verified: a scalar"),
+        }
+    }
+
+    pub(super) fn memory(&self) -> View {
+        match self {
+            Data::Memory(view) => *view,
+            _ => panic!("verified: memory"),
+        }
+    }
+
+    pub(super) fn semaphores(&self) -> Semaphores {
+        match self {
+            Data::Semaphores(semaphores) => *semaphores,
+            _ => panic!("verified: semaphores"),
         }
     }
 
@@ -73,8 +91,8 @@ impl Data {
     /// The element at a row-major position; a scalar is the same everywhere.
     pub(super) fn at(&self, position: usize) -> Literal {
         match self {
-            Data::Scalar(literal) => *literal,
             Data::Tile(tile) => tile.at(position),
+            scalar => scalar.scalar(),
         }
     }
 }

@@ -28,6 +28,20 @@ pub(super) fn write(window: &Window, block: &[i32], array: &mut ArrayMut<'_>, me
     }
 }
 
+/// Fills memory with the whole array.
+pub(super) fn get_all(array: &ArrayRef<'_>, memory: &mut Tile) {
+    for position in 0..memory.bits.len() {
+        memory.bits[position] = get(array.dtype, array.bytes, position).bits();
+    }
+}
+
+/// Writes memory to the whole array.
+pub(super) fn set_all(array: &mut ArrayMut<'_>, memory: &Tile) {
+    for position in 0..memory.bits.len() {
+        set(array.dtype, array.bytes, position, memory.at(position));
+    }
+}
+
 /// Where in the array a position of the block lies, if it lies inside.
 fn place(window: &Window, block: &[i32], array: &[usize], position: usize) -> Option<usize> {
     let mut sizes = [1; MAX_RANK];

@@ -59,20 +59,18 @@ impl<'k> Plan<'k> {
 
     /// Whether the load reads the place that the store at `pos` writes, and no store comes between.
     fn updates(&self, load: &OpInfo<'_>, store: &Op, pos: u32) -> bool {
-        let Some((param, _)) = self.kernel.param_of(store.operands[0]) else { return false };
         load.op.operands[0] == store.operands[0]
             && self.same_starts(load.op, store)
-            && !self.stores[param].iter().any(|&at| at > load.pos && at < pos)
+            && !self.stores[self.memory(store.operands[0])].iter().any(|&at| at > load.pos && at < pos)
     }
 
     fn same_starts(&self, load: &Op, store: &Op) -> bool {
         load.operands[1..].iter().zip(&store.operands[2..]).all(|(&a, &b)| a == b || self.same_constant(a, b))
     }
 
-    /// Whether a store changes what a load read before the last reader has seen it.
+    /// Whether a store, or a copy, changes what a load read before the last reader has seen it.
     pub(super) fn overwritten(&self, load: &Op, v: Value, pos: u32, end: u32) -> bool {
-        let Some((param, _)) = self.kernel.param_of(load.operands[0]) else { return true };
-        self.stores[param].iter().any(|&store| {
+        self.stores[self.memory(load.operands[0])].iter().any(|&store| {
             if store == end && store > pos { !self.same_elements(load, v, store) } else { store > pos && store < end }
         })
     }
@@ -81,7 +79,7 @@ impl<'k> Plan<'k> {
     fn same_elements(&self, load: &Op, v: Value, store: u32) -> bool {
         let Some(store) = self.ops.iter().find(|info| info.pos == store && info.op.kind == OpKind::Store) else { return false };
         let (stored, shape) = (store.op.operands[1], self.kernel.ty(store.op.operands[1]).shape());
-        if !self.same_starts(load, store.op) || shape != self.kernel.ty(v).shape() {
+        if load.operands[0] != store.op.operands[0] || !self.same_starts(load, store.op) || shape != self.kernel.ty(v).shape() {
             return false;
         }
         let identity = Map::identity(shape);

@@ -14,6 +14,8 @@ const COMPARE: &str = "Comparison, selection, conversion";
 const SHAPE: &str = "Shape";
 const REDUCTION: &str = "Reduction and product";
 const MEMORY: &str = "Memory";
+const DMA: &str = "Copies between memories";
+const SEMAPHORE: &str = "Semaphores";
 const LAUNCH: &str = "Grid and sizes";
 const RANDOM: &str = "Random numbers";
 const DEBUG: &str = "Debugging";
@@ -125,6 +127,19 @@ pub(super) const ROWS: &[Row] = &[
     row(MEMORY, "load", ["memory, starts", "shape", "tile", "all", "The tile that starts there. Outside the memory: an error, R001.", "`vector.load`; dynamic starts with `tpu.assume_multiple`; unaligned: `tpu.dynamic_rotate`; bool: i8 memory and `cmpi ne`"]),
     row(MEMORY, "store", ["memory, tile, starts", "", "", "all", "Writes the tile there. Outside the memory: an error, R001.", "`vector.store`; bool: `extui`, `trunci` to i8"]),
 
+    row(MEMORY, "load_scalar", ["SMEM memory, indices", "", "scalar", "all", "One element of scalar memory. Outside: an error, R001.", "`memref.load`"]),
+    row(MEMORY, "store_scalar", ["SMEM memory, scalar, indices", "", "", "all", "Writes one element of scalar memory.", "`memref.store`"]),
+    row(MEMORY, "view", ["memory, starts", "shape, strides", "memory", "all", "The part that starts there, with elements so far apart; views compose. Outside the memory: an error, R001.", "`tpu.memref_slice`; of a load or store: part of its starts"]),
+    row(MEMORY, "view_squeezed", ["memory", "dimensions", "memory", "all", "The same memory without dimensions of 1.", "`tpu.memref_squeeze`"]),
+
+    row(DMA, "dma_start", ["source, target, dma semaphore, rows", "priority, add", "", "all", "Starts a copy between two memories of one shape, or of their first rows; the semaphore grows by its bytes when it is done. With `add` (not of bool) the target's elements are added to.", "`tpu.enqueue_dma`"]),
+    row(DMA, "dma_wait", ["source, target, dma semaphore, rows", "", "", "all", "Waits for the bytes of such a copy and takes them off. Where nothing is left to bring them: an error, R011.", "`tpu.wait_dma`"]),
+
+    row(SEMAPHORE, "semaphore_at", ["semaphores, indices", "", "semaphore", "", "One of an array of semaphores. Outside: an error, R001.", "`tpu.memref_slice`, `tpu.memref_squeeze`"]),
+    row(SEMAPHORE, "semaphore_signal", ["regular semaphore, i32", "", "", "", "Adds to it. Below 0 or beyond 2^31 - 1: an error, R013.", "`tpu.sem_signal`"]),
+    row(SEMAPHORE, "semaphore_wait", ["regular semaphore, i32", "", "", "", "Waits until it is at least n, and takes n off. Where nothing is left to signal: an error, R011.", "`tpu.sem_wait`"]),
+    row(SEMAPHORE, "semaphore_read", ["semaphore", "", "i32 scalar", "", "Its count.", "`tpu.sem_read`"]),
+
     row(LAUNCH, "program_id", ["", "grid dimension", "i32 scalar", "i32", "The index of the running step.", "an argument of the function"]),
     row(LAUNCH, "num_programs", ["", "grid dimension", "i32 scalar", "i32", "The extent of the dimension.", "a constant of the launch, or `tpu.iteration_bound`"]),
     row(LAUNCH, "size", ["", "named size", "i32 scalar", "i32", "The value of a named array size.", "a constant of the launch"]),
@@ -138,4 +153,5 @@ pub(super) const ROWS: &[Row] = &[
     row(CONTROL, "if", ["bool scalar", "regions then, else", "any number", "all", "The taken region; results are what it yields.", "`scf.if`; masks and narrow scalars yield as i32 or f32"]),
     row(CONTROL, "for", ["lo, hi, step, initial values", "region", "the last values", "all", "Steps max(0, ceil((hi - lo) / step)) times; a step that is not positive is an error, R003.", "`scf.for`; masks and narrow scalars are carried as i32 or f32"]),
     row(CONTROL, "while", ["initial values", "regions test, body", "the last values", "all", "As long as the test yields true.", "`scf.while`; as for `for`"]),
+    row(CONTROL, "scoped", ["", "types of memory and semaphores; region", "any number", "all", "The region, with memory of its own in VMEM or SMEM, which starts as poison, and semaphores, which start at 0 and must end at 0, R012.", "`tpu.region` with `memref.alloca`, `tpu.sem_alloc`"]),
 ];

@@ -14,8 +14,8 @@ const SHAPE: &str = "Shape and movement";
 const REDUCTION: &str = "Reduction, scan, product";
 const VIEW: &str = "Views of memory";
 const ACCESS: &str = "Access to memory";
-const DMA: &str = "Copies between memories";
-const SEMAPHORE: &str = "Semaphores and barriers";
+const DMA: &str = "Copies to other devices and by index";
+const SEMAPHORE: &str = "Barriers";
 const PLACE: &str = "Cores and devices";
 const REGION: &str = "Regions";
 const DEBUG: &str = "Debugging";
@@ -38,8 +38,6 @@ pub(super) const ROWS: &[Row] = &[
     row(REDUCTION, "dot with accumulator", ["a, b, acc", "as `dot`", "as acc", "as `dot`", "acc + a · b.", "`tpu.matmul`; never with a loop's carry as acc"]),
     row(REDUCTION, "mxu_push, mxu_acc, mxu_pop", ["tile", "unit, register", "tile", "as `dot`", "The multiplier's own staging registers and accumulators.", "operations of their own, not yet tried against libtpu"]),
 
-    row(VIEW, "view", ["memory, starts", "sizes, strides", "memory", "all", "A part of a memory, without a copy; views compose.", "`tpu.memref_slice`; starts provably aligned"]),
-    row(VIEW, "view squeezed", ["memory", "dimensions", "memory", "all", "Without dimensions of 1.", "`tpu.memref_squeeze`"]),
     row(VIEW, "view reshaped", ["memory", "shape", "memory", "all", "The same bytes under another shape.", "`tpu.memref_reshape`, leading or tile-aligned dimensions"]),
     row(VIEW, "view as", ["memory", "element type", "memory", "all but bool", "The same bytes as other elements.", "`tpu.memref_bitcast` on aligned rows"]),
     row(VIEW, "view transposed", ["memory", "permutation", "memory", "all", "Dimensions in another order.", "on the loaded tile: `tpu.transpose`"]),
@@ -49,18 +47,11 @@ pub(super) const ROWS: &[Row] = &[
     row(ACCESS, "load masked", ["memory, mask, other, starts", "shape", "tile", "all", "other where the mask is false; such elements may lie outside.", "refused: load, `select`"]),
     row(ACCESS, "store masked", ["memory, tile, mask, starts", "", "", "all", "Writes where the mask is true; other elements may lie outside.", "`tpu.vector_store` of 32 bits; else load, `select`, store"]),
     row(ACCESS, "load strided, store strided", ["memory, starts", "shape, strides", "tile", "all", "Every n-th row; stride 0 repeats one.", "`tpu.strided_load`, `tpu.strided_store`: 128 columns"]),
-    row(ACCESS, "load scalar, store scalar", ["SMEM memory, indices", "", "scalar", "all but bool", "One element of scalar memory.", "`memref.load`, `memref.store`"]),
 
-    row(DMA, "dma_start", ["source, target, semaphore", "priority, add", "", "all but bool", "Starts a copy between two memories of one shape; the semaphore counts its bytes.", "`tpu.enqueue_dma`"]),
-    row(DMA, "dma_wait", ["source, target, semaphore", "", "", "all but bool", "Waits for the bytes of such a copy.", "`tpu.wait_dma`"]),
     row(DMA, "remote_dma_start", ["source, target, send and receive semaphore, device", "priority", "", "all but bool", "Starts a copy into the memory of another device.", "`tpu.enqueue_dma` with a device; needs `has_communication` and a device assignment"]),
     row(DMA, "remote_dma_wait", ["source, target, semaphore", "send or receive", "", "all but bool", "Waits for one end of such a copy.", "`tpu.wait_dma`"]),
     row(DMA, "indirect_dma_start", ["source, indices, target, semaphore", "add", "", "all but bool", "Gathers or scatters rows by index.", "SparseCore only"]),
 
-    row(SEMAPHORE, "semaphore_signal", ["semaphore, i32", "device and core", "", "", "Adds to a semaphore, here or elsewhere.", "`tpu.sem_signal`; not of DMA semaphores"]),
-    row(SEMAPHORE, "semaphore_wait", ["semaphore, i32", "", "", "", "Waits until it is at least n, and takes n off.", "`tpu.sem_wait`"]),
-    row(SEMAPHORE, "semaphore_read", ["semaphore", "", "i32 scalar", "", "Its count.", "`tpu.sem_read`"]),
-    row(SEMAPHORE, "semaphore_at", ["semaphores, indices", "", "semaphore", "", "One of an array of semaphores.", "`tpu.memref_slice`, `tpu.memref_squeeze`"]),
     row(SEMAPHORE, "barrier_semaphore", ["", "collective id", "semaphore", "", "The semaphore that all devices of a collective kernel share.", "`tpu.sem_barrier`; without `collective_id` the compiler dies"]),
     row(SEMAPHORE, "core_barrier", ["semaphore", "", "", "", "Waits for all cores of the chip.", "signals and waits; `tpu.barrier` is refused on a TensorCore"]),
 
@@ -68,7 +59,6 @@ pub(super) const ROWS: &[Row] = &[
     row(PLACE, "subcore_index, subcore_count", ["", "", "i32 scalar", "i32", "The same of a SparseCore's subcores.", "a grid dimension `subcore_parallel`"]),
     row(PLACE, "device_index, device_count", ["", "axis of the mesh", "i32 scalar", "i32", "Where the device stands in the mesh, and its size.", "`tpu.device_id`; the mesh is part of the launch"]),
 
-    row(REGION, "scoped", ["", "types of memory and semaphores; region", "any number", "all", "Memory that lives for the region.", "`tpu.region` with `memref.alloca`, `tpu.sem_alloc`"]),
     row(REGION, "pipeline", ["arrays", "grid, windows; region", "", "all", "A grid inside the kernel, with its own windows.", "`scf.for` with `enqueue_dma` and waits"]),
     row(REGION, "switch", ["i32 scalar", "regions", "any number", "all", "One of several regions.", "`scf.index_switch` is refused: nested `scf.if`"]),
 

@@ -1,0 +1,207 @@
+//! What compiled code asks of the launch while a step runs: copies, semaphores, and poison for the memory of a region.
+//!
+//! Rules: a copy happens when it starts; where both ends lie in one memory, what is written was read before. Nothing unwinds
+//! through compiled code: an error is kept until the step has returned.
+
+use super::launch::{Ended, Running};
+use super::memory::poison;
+use super::site::{Action, CopySite, CopyStep, Site};
+use crate::exec::RunError;
+use crate::ir::{BinaryOp, DType, Literal};
+use crate::math;
+use std::ffi::c_void;
+use tpu_microkernels::tile::{DONE, RANK, Slot};
+
+/// A request about semaphores: the running launch, the number of its site, which of the group, and by how much. A `Read` gives the
+/// count, all others 0 where the step may go on.
+pub(super) type Semaphore = unsafe extern "C" fn(*mut c_void, u32, i64, i64) -> i64;
+
+/// A copy or a wait: the running launch, the number of its site, the source and the target, which semaphore of the group, and
+/// how many rows (less than 0 where all are meant: [`ALL`]). 0 where the step may go on.
+pub(super) type Copy = unsafe extern "C" fn(*mut c_void, u32, *const Slot, i64, i64) -> i64;
+
+/// Poison for memory: the running launch, the number of its site, and where it begins.
+pub(super) type Fill = unsafe extern "C" fn(*mut c_void, u32, *mut u8);
+
+/// Rows of a copy that has no number of them: less than any i32.
+pub(super) const ALL: i64 = i64::MIN;
+
+/// # Safety
+/// `launch` is a [`Running`] that nobody else uses.
+pub(super) unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i64, by: i64) -> i64 {
+    // SAFETY: by this function's contract.
+    let running = unsafe { &mut *launch.cast::<Running<'_>>() };
+    let Some(Site::Semaphore { group, action, loc }) = running.sites.get(site as usize) else { return DONE };
+    let group = &mut running.semaphores[*group];
+    // Compiled code has checked each index.
+    let at = at as usize;
+    let done = match action {
+        Action::Signal => group.signal(at, by, &running.grid, loc),
+        Action::Wait => group.wait(at, by, &running.grid, loc),
+        Action::Read => return group.counts[at].min(i64::from(i32::MAX)),
+        Action::End => group.end(),
+    };
+    running.done(done)
+}
+
+/// # Safety
+/// `launch` is a [`Running`] that nobody else uses; the slots are those of the copy of that number, valid for its shape.
+pub(super) unsafe extern "C" fn copy(launch: *mut c_void, site: u32, slots: *const Slot, at: i64, rows: i64) -> i64 {
+    // SAFETY: by this function's contract.
+    let running = unsafe { &mut *launch.cast::<Running<'_>>() };
+    let Some(Site::Copy(site)) = running.sites.get(site as usize) else { return DONE };
+    // SAFETY: as above.
+    let done = unsafe { running.copy(site, slots, at as usize, rows) };
+    running.done(done)
+}
+
+/// # Safety
+/// `launch` is a [`Running`]; `to` is valid for the elements of the site of that number.
+pub(super) unsafe extern "C" fn fill(launch: *mut c_void, site: u32, to: *mut u8) {
+    // SAFETY: by this function's contract.
+    let running = unsafe { &*launch.cast::<Running<'_>>() };
+    if let Some(Site::Poison { dtype, elements }) = running.sites.get(site as usize) {
+        // SAFETY: as above.
+        unsafe { poison(to, *dtype, *elements) };
+    }
+}
+
+impl Running<'_> {
+    fn done(&mut self, done: Result<(), RunError>) -> i64 {
+        match done {
+            Ok(()) => DONE,
+            Err(error) => {
+                self.ended = Some(Ended::Error(error));
+                !DONE
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`copy`].
+    unsafe fn copy(&mut self, site: &CopySite, slots: *const Slot, at: usize, rows: i64) -> Result<(), RunError> {
+        let mut dims = [1; RANK];
+        let rank = match site.shape {
+            Some(shape) => {
+                dims[RANK - shape.rank()..].copy_from_slice(shape.dims());
+                shape.rank()
+            }
+            None => {
+                let [from, to] = site.arrays.map(|param| &self.extents[param]);
+                if from != to {
+                    let (from, to) = (from.clone(), to.clone());
+                    return Err(RunError::CopyShapes { from, to, step: self.grid.clone(), loc: site.loc.clone() });
+                }
+                dims[RANK - from.len()..].copy_from_slice(from);
+                from.len()
+            }
+        };
+        if rows != ALL {
+            let extent = dims[RANK - rank];
+            match usize::try_from(rows) {
+                Ok(rows) if rows <= extent => dims[RANK - rank] = rows,
+                _ => {
+                    let (rows, step, loc) = (rows as i32, self.grid.clone(), site.loc.clone());
+                    return Err(RunError::CopyRows { rows, extent, step, loc });
+                }
+            }
+        }
+        let bytes = dims.iter().product::<usize>() * site.dtype.bytes();
+        let group = &mut self.semaphores[site.group];
+        if site.what == CopyStep::Wait {
+            return group.wait(at, bytes as i64, &self.grid, &site.loc);
+        }
+        // SAFETY: by this function's contract there are two slots, valid for the shape and so for fewer rows of it.
+        unsafe {
+            let (from, to) = (&*slots, &*slots.add(1));
+            let mut held: Vec<u8> = vec![];
+            let between = Slot { ptr: std::ptr::null_mut(), strides: dense(&dims) };
+            let from = if site.one_memory {
+                held.try_reserve_exact(bytes).map_err(|_| RunError::OutOfMemory { bytes })?;
+                held.resize(bytes, 0);
+                let between = Slot { ptr: held.as_mut_ptr(), ..between };
+                each_row(&dims, from, &between, site.dtype, None);
+                &Slot { ..between }
+            } else {
+                from
+            };
+            each_row(&dims, from, to, site.dtype, (site.what == CopyStep::Add).then_some(BinaryOp::Add));
+        }
+        group.signal(at, bytes as i64, &self.grid, &site.loc)
+    }
+}
+
+/// Row-major strides.
+fn dense(dims: &[usize; RANK]) -> [i64; RANK] {
+    let mut strides = [1; RANK];
+    for axis in (0..RANK - 1).rev() {
+        strides[axis] = strides[axis + 1] * dims[axis + 1] as i64;
+    }
+    strides
+}
+
+/// Copies, or combines, row by row.
+///
+/// # Safety
+/// Both are valid for the elements that dims and strides reach, and apart.
+unsafe fn each_row(dims: &[usize; RANK], from: &Slot, to: &Slot, dtype: DType, combine: Option<BinaryOp>) {
+    let bytes = dtype.bytes() as i64;
+    let last = RANK - 1;
+    let together = combine.is_none() && (dims[last] <= 1 || (from.strides[last] == 1 && to.strides[last] == 1));
+    let rows: usize = dims[..last].iter().product();
+    let mut index = [0i64; RANK];
+    for _ in 0..rows {
+        let offset = |slot: &Slot| index.iter().zip(&slot.strides).map(|(i, stride)| i * stride).sum::<i64>() * bytes;
+        // SAFETY: by this function's contract; elements are moved at any alignment.
+        unsafe {
+            let (from_row, to_row) = (from.ptr.offset(offset(from) as isize), to.ptr.offset(offset(to) as isize));
+            if together {
+                std::ptr::copy_nonoverlapping(from_row, to_row, dims[last] * bytes as usize);
+            } else {
+                for i in 0..dims[last] as i64 {
+                    let source = from_row.offset((i * from.strides[last] * bytes) as isize);
+                    let target = to_row.offset((i * to.strides[last] * bytes) as isize);
+                    match combine.and_then(|op| math::binary(op, get(target, dtype), get(source, dtype))) {
+                        Some(element) => set(target, element),
+                        None => std::ptr::copy_nonoverlapping(source, target, bytes as usize),
+                    }
+                }
+            }
+        }
+        for axis in (0..last).rev() {
+            index[axis] += 1;
+            if index[axis] < dims[axis] as i64 {
+                break;
+            }
+            index[axis] = 0;
+        }
+    }
+}
+
+/// # Safety
+/// The address is valid for reads of an element.
+unsafe fn get(at: *const u8, dtype: DType) -> Literal {
+    // SAFETY: by this function's contract.
+    let bits = unsafe {
+        match dtype.bytes() {
+            4 => at.cast::<u32>().read_unaligned(),
+            2 => u32::from(at.cast::<u16>().read_unaligned()),
+            _ => u32::from(at.read()),
+        }
+    };
+    Literal::from_bits(dtype, bits)
+}
+
+/// # Safety
+/// The address is valid for writes of an element.
+unsafe fn set(at: *mut u8, element: Literal) {
+    let bits = element.memory();
+    // SAFETY: by this function's contract.
+    unsafe {
+        match element.dtype().bytes() {
+            4 => at.cast::<u32>().write_unaligned(bits),
+            2 => at.cast::<u16>().write_unaligned(bits as u16),
+            _ => at.write(bits as u8),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Emits what is done with memory and semaphores but loads and stores of tiles: views, scalar memory, copies, signals and waits, and
+//! regions with memory of their own.
+
+use super::body::{Body, OWN};
+use super::context::{Context, Helpers};
+use super::mem::{Mem, Origin};
+use super::movement::ALL;
+use super::semaphore::Group;
+use super::site::{Action, CopySite, CopyStep, Extent, Site};
+use crate::ir::{Op, OpKind, Shape, Type, Value};
+use cranelift::prelude::{InstBuilder, Value as Clif, types};
+use std::mem::offset_of;
+
+impl<'k> Body<'_, '_, 'k> {
+    /// `view` and `view_squeezed`: the same memory from another start, with other strides.
+    pub(super) fn view(&mut self, op: &'k Op) -> Result<(), String> {
+        let result = op.results[0];
+        let view = match &op.kind {
+            OpKind::View { shape, strides } => self.part(op, &op.operands[1..], *shape, strides)?,
+            OpKind::ViewSqueezed(axes) => self.memory_of(op.operands[0])?.squeezed(axes, self.kernel.ty(result).shape()),
+            _ => return Err("no view".into()),
+        };
+        self.values.refs.insert(result, view);
+        Ok(())
+    }
+
+    fn memory_of(&self, value: Value) -> Result<Mem, String> {
+        self.values.refs.get(&value).cloned().ok_or_else(|| "memory that is defined nowhere".into())
+    }
+
+    /// The address of one element of scalar memory.
+    fn element(&mut self, op: &Op, indices: &[Value]) -> Result<(Mem, Clif), String> {
+        let ones = vec![1; indices.len()];
+        let one = self.part(op, indices, Shape::new(&ones), &ones)?;
+        let address = self.code.address(&one, offset_of!(Context, arena));
+        Ok((one, address))
+    }
+
+    /// `load_scalar`.
+    pub(super) fn load_scalar(&mut self, op: &'k Op) -> Result<(), String> {
+        let (one, address) = self.element(op, &op.operands[1..])?;
+        let v = self.code.load_scalar(one.dtype, address, 0);
+        self.values.scalars.insert(op.results[0], v);
+        Ok(())
+    }
+
+    /// `store_scalar`.
+    pub(super) fn store_scalar(&mut self, op: &'k Op) -> Result<(), String> {
+        let (one, address) = self.element(op, &op.operands[2..])?;
+        let scalar = self.values.scalars[&op.operands[1]];
+        self.code.store_scalar(one.dtype, scalar, address, 0);
+        Ok(())
+    }
+
+    /// Names the semaphores of an operand or a region.
+    pub(super) fn group(&mut self, value: Value, group: Group) {
+        let first = self.code.b.ins().iconst(types::I64, 0);
+        self.values.semaphores.insert(value, (self.groups.len(), first));
+        self.groups.push(group);
+    }
+
+    /// `semaphore_at`.
+    pub(super) fn semaphore_at(&mut self, op: &'k Op) {
+        let (group, _) = self.values.semaphores[&op.operands[0]];
+        let shape = self.kernel.ty(op.operands[0]).shape();
+        let mut at = self.code.b.ins().iconst(types::I64, 0);
+        for (axis, &index) in op.operands[1..].iter().enumerate() {
+            let extent = shape.dim(axis);
+            let v = self.values.scalars[&index];
+            let operand = self.groups[group].name.clone();
+            let site = Site::Start { operand, axis, size: 1, extent: Extent::Fixed(extent), loc: op.loc.clone() };
+            let last = self.code.b.ins().iconst(types::I64, extent as i64 - 1);
+            self.check_start(v, last, site);
+            let wide = self.code.b.ins().sextend(types::I64, v);
+            at = self.code.b.ins().imul_imm_s(at, extent as i64);
+            at = self.code.b.ins().iadd(at, wide);
+        }
+        self.values.semaphores.insert(op.results[0], (group, at));
+    }
+
+    /// `semaphore_signal`, `semaphore_wait` and `semaphore_read`.
+    pub(super) fn semaphore(&mut self, op: &'k Op) -> Result<(), String> {
+        let (group, at) = self.values.semaphores[&op.operands[0]];
+        let (action, by) = match (&op.kind, op.operands.get(1)) {
+            (OpKind::SemaphoreSignal, Some(by)) => (Action::Signal, Some(self.values.scalars[by])),
+            (OpKind::SemaphoreWait, Some(by)) => (Action::Wait, Some(self.values.scalars[by])),
+            _ => (Action::Read, None),
+        };
+        let outcome = self.ask(group, at, by, action, op)?;
+        if action == Action::Read {
+            let count = self.code.b.ins().ireduce(types::I32, outcome);
+            self.values.scalars.insert(op.results[0], count);
+        }
+        Ok(())
+    }
+
+    /// Asks the launch about a semaphore; fails where it says so.
+    fn ask(&mut self, group: usize, at: Clif, by: Option<Clif>, action: Action, op: &Op) -> Result<Clif, String> {
+        let by = match by {
+            Some(by) => self.code.b.ins().sextend(types::I64, by),
+            None => self.code.b.ins().iconst(types::I64, 0),
+        };
+        let site = Site::Semaphore { group, action, loc: op.loc.clone() };
+        let number = self.code.b.ins().iconst(types::I32, self.sites.len() as i64);
+        let launch = self.code.field(types::I64, offset_of!(Context, launch));
+        let args = [launch, number, at, by];
+        let outcome = self.code.call(offset_of!(Helpers, semaphore), &args, Some(types::I64)).ok_or("a call without a result")?;
+        match action {
+            Action::Read => self.sites.push(site),
+            Action::Signal | Action::Wait | Action::End => self.fail_unless_zero(outcome, site),
+        }
+        Ok(outcome)
+    }
+
+    /// `dma_start` and `dma_wait`.
+    pub(super) fn copy(&mut self, op: &'k Op) -> Result<(), String> {
+        // What waits to be computed may read the target or write the source.
+        self.flush();
+        let used = self.used;
+        let [source, target] = [op.operands[0], op.operands[1]];
+        let (group, at) = self.values.semaphores[&op.operands[2]];
+        let ends = [self.memory_of(source)?, self.memory_of(target)?];
+        let arrays = ends.clone().map(|mem| match mem.origin {
+            Origin::Param(param) => param,
+            Origin::Arena(_) | Origin::Pointer(_) => 0,
+        });
+        let what = match &op.kind {
+            OpKind::DmaStart { add: true, .. } => CopyStep::Add,
+            OpKind::DmaStart { .. } => CopyStep::Start,
+            _ => CopyStep::Wait,
+        };
+        let ty = self.kernel.ty(source);
+        let site = Site::Copy(CopySite {
+            dtype: ty.dtype(),
+            shape: ty.is_ref().then(|| ty.shape()),
+            arrays,
+            group,
+            one_memory: self.plan.memory(source) == self.plan.memory(target),
+            what,
+            loc: op.loc.clone(),
+        });
+        let slots = self.slots_of(&ends, ty.rank())?;
+        let rows = match op.operands.get(3) {
+            Some(rows) => {
+                let rows = self.values.scalars[rows];
+                self.code.b.ins().sextend(types::I64, rows)
+            }
+            None => self.code.b.ins().iconst(types::I64, ALL),
+        };
+        let number = self.code.b.ins().iconst(types::I32, self.sites.len() as i64);
+        let launch = self.code.field(types::I64, offset_of!(Context, launch));
+        let args = [launch, number, slots, at, rows];
+        let outcome = self.code.call(offset_of!(Helpers, copy), &args, Some(types::I64)).ok_or("a call without a result")?;
+        self.fail_unless_zero(outcome, site);
+        self.used = used;
+        Ok(())
+    }
+
+    /// `scoped`: its memory in the arena, for as long as the region is emitted.
+    pub(super) fn scoped(&mut self, op: &'k Op) -> Result<(), String> {
+        let region = &op.regions[0];
+        let mut results = vec![];
+        for &result in op.results.iter().filter(|&&v| self.kernel.ty(v).is_tile()) {
+            results.push(self.allocate(result)?);
+        }
+        let used = self.used;
+        let mut groups = vec![];
+        for &arg in &region.args {
+            match self.kernel.ty(arg) {
+                Type::Semaphore(kind, shape) => {
+                    groups.push(self.groups.len());
+                    self.group(arg, Group::new(OWN, kind, shape, &op.loc));
+                }
+                ty => {
+                    let mem = self.slot(ty)?;
+                    self.poison(&mem)?;
+                    self.values.refs.insert(arg, mem);
+                }
+            }
+        }
+        self.region(region)?;
+        let mut results = results.into_iter();
+        for (at, (&v, &result)) in region.yields.iter().zip(&op.results).enumerate() {
+            match self.values.scalars.get(&v) {
+                Some(&scalar) => _ = self.values.scalars.insert(result, scalar),
+                None => {
+                    let mem = results.next().ok_or("a result without memory")?;
+                    let reader = self.plan.yielding(region, at);
+                    self.push_copy(v, mem, reader);
+                }
+            }
+        }
+        self.flush();
+        for group in groups {
+            let first = self.code.b.ins().iconst(types::I64, 0);
+            self.ask(group, first, None, Action::End, op)?;
+        }
+        self.used = used;
+        Ok(())
+    }
+
+    fn poison(&mut self, mem: &Mem) -> Result<(), String> {
+        // What lay there before may still wait to be read.
+        self.flush();
+        let number = self.code.b.ins().iconst(types::I32, self.sites.len() as i64);
+        self.sites.push(Site::Poison { dtype: mem.dtype, elements: mem.shape.elements() });
+        let launch = self.code.field(types::I64, offset_of!(Context, launch));
+        let address = self.code.address(mem, offset_of!(Context, arena));
+        self.code.call(offset_of!(Helpers, fill), &[launch, number, address], None);
+        Ok(())
+    }
+}
