@@ -111,6 +111,7 @@ fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
     if let Role::Array(array) = &param.role {
         return crate::memory::check(param, array, errors);
     }
+    crate::memory::semaphores(param, errors);
     if let Some(shape) = written_shape(&param.ty)
         && let Some(name) = element_name(shape)
         && (kernel.blocks.contains(name) || name == "D" || name == "One")

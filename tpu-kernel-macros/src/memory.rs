@@ -134,6 +134,22 @@ pub(crate) fn check(param: &Param, array: &Array, errors: &mut Errors) {
     }
 }
 
+/// The shape of semaphores, where one is written.
+pub(crate) fn semaphores(param: &Param, errors: &mut Errors) {
+    let Type::Path(path) = ungrouped(&param.ty) else { return };
+    let Some(segment) = path.path.segments.last().filter(|segment| SEMAPHORES.iter().any(|word| segment.ident == word)) else {
+        return;
+    };
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return };
+    match arguments.args.first() {
+        Some(GenericArgument::Type(shape)) if !matches!(ungrouped(shape), Type::Tuple(_)) => {
+            let written = shape.to_token_stream().to_string().replace(' ', "");
+            errors.over(shape, format!("a shape is a tuple, also of one dimension: `({written},)`"));
+        }
+        _ => {}
+    }
+}
+
 /// What an array's type says of its dimensions.
 enum Rank<'t> {
     Number(usize),

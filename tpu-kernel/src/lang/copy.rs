@@ -17,16 +17,12 @@ use crate::BuildFault;
 use crate::ir::{Loc, OpKind, SemaphoreKind, Shape, Type};
 use std::marker::PhantomData;
 
-/// Memory that a copy reads.
+/// Memory that a copy reads, of elements `T` in shape `S`; of a whole array in HBM that is [`WholeArray`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not memory",
     label = "a copy moves between windows, scratch, and views of arrays in HBM; a tile is written with `.store(…)`"
 )]
-pub trait Memory: Copy {
-    /// The element type.
-    type Elem: Element;
-    /// The shape; of a whole array in HBM [`WholeArray`].
-    type Shape;
+pub trait Memory<T, S>: Copy {
     #[doc(hidden)]
     fn memory(self) -> Raw;
 }
@@ -61,17 +57,15 @@ impl<S> SameShape<S> for S {}
 
 /// Memory that may be written by a copy: not an input.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is an input: it is read only",
+    message = "`{M}` is an input: it is read only",
     label = "copy to scratch, to an operand `o: Out<T, S>`, or to a view of `o: HbmOut<T, R>`"
 )]
-pub trait Writable {}
+pub trait Writable<M> {}
 
 macro_rules! memory {
     (@source [$($g:tt)*] $ty:ty, $shape:ty) => {
         #[diagnostic::do_not_recommend]
-        impl<T: Element, $($g)*> Memory for $ty {
-            type Elem = T;
-            type Shape = $shape;
+        impl<T: Element, $($g)*> Memory<T, $shape> for $ty {
             fn memory(self) -> Raw {
                 self.raw
             }
@@ -79,7 +73,6 @@ macro_rules! memory {
     };
     (written [$($g:tt)*] $ty:ty, $shape:ty) => {
         memory!(@source [$($g)*] $ty, $shape);
-        #[diagnostic::do_not_recommend]
         impl<E: SameElements<T>, P: SameShape<$shape>, T: Element, $($g)*> Target<E, P> for $ty {
             fn target(self) -> Raw {
                 self.raw
@@ -88,10 +81,9 @@ macro_rules! memory {
     };
     (read [$($g:tt)*] $ty:ty, $shape:ty) => {
         memory!(@source [$($g)*] $ty, $shape);
-        #[diagnostic::do_not_recommend]
         impl<E, P, T: Element, $($g)*> Target<E, P> for $ty
         where
-            Self: Writable,
+            (): Writable<$ty>,
         {
             fn target(self) -> Raw {
                 self.raw
@@ -113,7 +105,7 @@ memory!(written [S] View<HbmOutput, T, S>, S);
 /// Describes a copy from one memory to another of the same shape and element type. `.now()` makes it; `.start(semaphore)` begins
 /// it, and `.finish(semaphore)` waits for one that began elsewhere.
 #[track_caller]
-pub fn copy<A: Memory, B: Target<A::Elem, A::Shape>>(from: A, to: B) -> Transfer<A::Elem> {
+pub fn copy<T: Element, S, A: Memory<T, S>, B: Target<T, S>>(from: A, to: B) -> Transfer<T> {
     let loc = Loc::caller();
     let moved = Moved { from: from.memory(), to: to.target(), rows: None };
     Transfer { moved, priority: 0, add: false, forgotten: Forgotten::new(BuildFault::CopyNotMade, loc), of: PhantomData }

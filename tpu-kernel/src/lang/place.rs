@@ -12,7 +12,8 @@ pub struct WholeArray<const R: usize>;
 /// One element of memory of shape `S`, or one of so many semaphores.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name an element of `{S}`",
-    label = "expected a tuple with one index per dimension, each an `i32` or a `Scalar<i32>`, as in `(i, 0)`; of one dimension also `i`"
+    label = "expected a tuple with one index per dimension, each an `i32` or a `Scalar<i32>`, as in `(i, 0)`; of one dimension also `i`",
+    note = "a single semaphore has the shape `()`, and is taken as it is"
 )]
 pub trait Place<S> {
     #[doc(hidden)]

@@ -73,7 +73,8 @@ impl<R: Carry<Dynamic>> Returned for R {}
 /// The body of a region: a closure whose parameters are its memory, with their types.
 #[diagnostic::on_unimplemented(
     message = "this is not the body of a region",
-    label = "expected a closure of one to eight parameters with their types: `|buffer: Vmem<f32, (BM, C)>, semaphore: DmaSemaphore| …`"
+    label = "expected a closure of one to eight parameters with their types: `|buffer: Vmem<f32, (BM, C)>, semaphore: DmaSemaphore| …`",
+    note = "what a region may have of its own is `Vmem<T, S>`, `Smem<T, S>`, `DmaSemaphore` and `Semaphore`"
 )]
 pub trait Body<A> {
     /// What it returns.

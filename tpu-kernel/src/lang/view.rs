@@ -90,9 +90,9 @@ macro_rules! views {
 
             /// What lies at an index of the first dimension, constant or computed; the view has no such dimension.
             #[track_caller]
-            pub fn slot(self, index: impl super::IntoScalar<i32>) -> $view<$($pre,)? T, S::Slot>
+            pub fn slot<P: Shape>(self, index: impl super::IntoScalar<i32>) -> $view<$($pre,)? T, P>
             where
-                S: Slots,
+                S: Slots<Slot = P>,
             {
                 $view::wrap(slot::<S>(self.raw, index.into_scalar().raw(), Loc::caller()))
             }
