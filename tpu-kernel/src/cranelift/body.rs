@@ -1,14 +1,14 @@
 //! Emits a region: scalars as registers, tiles through loop nests, loads and stores with their checks.
 
 use super::code::{Code, Pack, flags};
-use super::context::{Context, ErrorSlot, FAILED};
+use super::context::{Context, ErrorSlot, FAILED, INPUTS, OUTPUTS};
 use super::loops;
 use super::mem::{Mem, Origin, Start};
 use super::nest::{Graph, Lookup, Output, Queue};
 use super::plan::{Place, Plan, Reader};
 use super::semaphore::Group;
 use super::site::{Extent, Site};
-use crate::ir::{DType, Kernel, MAX_RANK, Op, OpKind, ReduceOp, Region, Shape, Type, Value};
+use crate::ir::{DType, Kernel, MAX_RANK, Op, OpKind, Param, ReduceOp, Region, Shape, Type, Value};
 use cranelift::codegen::ir::BlockArg;
 use cranelift::prelude::{Block, InstBuilder, IntCC, Value as Clif, types};
 use std::collections::HashMap;
@@ -132,14 +132,37 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
     pub(super) fn emit_maps(mut self) -> Result<(Code<'f>, Vec<Site>), String> {
         let kernel = self.kernel;
         let prefetched: Vec<usize> = kernel.prefetched().map(|(at, _)| at).collect();
+        if prefetched.is_empty() {
+            self.maps_of(&prefetched, |_| true)?;
+        } else {
+            for (bit, output) in [(INPUTS, false), (OUTPUTS, true)] {
+                let [some, next] = [(); 2].map(|()| self.code.b.create_block());
+                let wanted = self.code.field(types::I32, offset_of!(Context, wanted));
+                let bit = self.code.b.ins().iconst(types::I32, i64::from(bit));
+                let asked = self.code.b.ins().band(wanted, bit);
+                self.code.b.ins().brif(asked, some, &[], next, &[]);
+                self.code.b.switch_to_block(some);
+                self.maps_of(&prefetched, |param| param.is_output() == output)?;
+                self.code.b.ins().jump(next, &[]);
+                self.code.b.switch_to_block(next);
+            }
+        }
+        let zero = self.code.b.ins().iconst(types::I32, 0);
+        self.code.b.ins().return_(&[zero]);
+        self.emit_fail();
+        Ok((self.code, self.sites))
+    }
+
+    fn maps_of(&mut self, prefetched: &[usize], wanted: impl Fn(&Param) -> bool) -> Result<(), String> {
+        let kernel = self.kernel;
         for (at, param) in kernel.params.iter().enumerate() {
-            let Some(window) = param.window() else { continue };
+            let Some(window) = param.window().filter(|_| wanted(param)) else { continue };
             let (indices, arrays) = window.map.args.split_at(kernel.grid.len());
             for (axis, &arg) in indices.iter().enumerate() {
                 let v = self.code.listed(offset_of!(Context, grid), axis);
                 self.values.scalars.insert(arg, v);
             }
-            for (&arg, &at) in arrays.iter().zip(&prefetched) {
+            for (&arg, &at) in arrays.iter().zip(prefetched) {
                 self.values.refs.insert(arg, Mem::of_param(kernel, at));
             }
             self.region(&window.map)?;
@@ -149,10 +172,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                 self.code.b.ins().store(flags(), v, blocks, ((at * MAX_RANK + d) * 4) as i32);
             }
         }
-        let zero = self.code.b.ins().iconst(types::I32, 0);
-        self.code.b.ins().return_(&[zero]);
-        self.emit_fail();
-        Ok((self.code, self.sites))
+        Ok(())
     }
 
     fn emit_fail(&mut self) {

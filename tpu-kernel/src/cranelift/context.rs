@@ -15,14 +15,19 @@ use tpu_microkernels::tile::{self, Rng, Slot, Task};
 /// The version of the layout.
 pub(super) const VERSION: u32 = 3;
 
+/// Of [`Context::wanted`]: windows on inputs.
+pub(super) const INPUTS: u32 = 1;
+/// Of [`Context::wanted`]: windows on outputs.
+pub(super) const OUTPUTS: u32 = 2;
+
 /// Everything that one call of compiled code may touch.
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct Context {
     /// [`VERSION`].
     pub version: u32,
-    /// Padding, zero.
-    pub reserved: u32,
+    /// Whose block indices the maps compute: [`INPUTS`], [`OUTPUTS`] or both. Without prefetched arrays they compute all.
+    pub wanted: u32,
     /// Temporaries: tiles that no register holds.
     pub arena: *mut u8,
     /// One entry an operand; meaningful for windows, scratch and arrays.

@@ -1,7 +1,7 @@
 //! Runs a compiled kernel: checks the launch, walks the grid, moves blocks in and out.
 
 use super::Executable;
-use super::context::{Context, ErrorSlot, HELPERS, RefSlot, VERSION};
+use super::context::{Context, ErrorSlot, HELPERS, INPUTS, OUTPUTS, RefSlot, VERSION};
 use super::launch::{Ended, Running};
 use super::memory::{ALIGN, Memory, poison};
 use super::semaphore::Group;
@@ -179,7 +179,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         // Once a run: the table of helpers is long.
         let mut context = Context {
             version: VERSION,
-            reserved: 0,
+            wanted: INPUTS | OUTPUTS,
             arena: base,
             refs: std::ptr::null(),
             arrays: extents.as_ptr(),
@@ -194,18 +194,30 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             error: ErrorSlot::default(),
             helpers: *HELPERS,
         };
+        // A block of an input is fetched while the step before runs: its index is from before that step.
+        let (mut early, mut upcoming) = (blocks.clone(), vec![]);
         loop {
             // What is written between two steps is addressed anew.
             context.refs = refs.as_ptr();
-            context.grid = self.running.grid.as_ptr();
-            context.blocks = blocks.as_mut_ptr().cast();
-            // SAFETY: the table is complete: every list has an entry for each index that the verified kernel
-            // names, and the maps write only the list of block indices.
-            if unsafe { (self.exe.code.maps)(&mut context) } != 0 {
-                return Err(self.failure(context.error, &self.exe.map_sites));
+            let known = self.exe.ahead && !upcoming.is_empty();
+            self.maps(&mut context, &mut blocks, if known { OUTPUTS } else { INPUTS | OUTPUTS })?;
+            if known {
+                self.exe.kernel.inputs().for_each(|(at, _)| blocks[at] = early[at]);
             }
             self.turn(&blocks, &mut open, &mut refs, base, &self.running.grid)?;
+            if self.exe.ahead {
+                upcoming.clone_from(&self.running.grid);
+                if advance(&mut upcoming, &self.binding.grid) {
+                    std::mem::swap(&mut upcoming, &mut self.running.grid);
+                    self.maps(&mut context, &mut early, INPUTS)?;
+                    for (at, _) in self.exe.kernel.inputs() {
+                        self.inside(at, &early[at], &self.running.grid)?;
+                    }
+                    std::mem::swap(&mut upcoming, &mut self.running.grid);
+                }
+            }
             context.refs = refs.as_ptr();
+            context.grid = self.running.grid.as_ptr();
             context.launch = (&raw mut self.running).cast();
             // SAFETY: as above; each operand's memory holds its block or scratch with the strides given, the
             // arena has the size that the code was compiled for, starts are checked by the code, and nothing else
@@ -231,6 +243,36 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         self.exe.windows.params[at].as_ref().zip(self.arrays[at].as_ref())
     }
 
+    /// Computes the block indices of the running step, of inputs, outputs or both.
+    fn maps(&mut self, context: &mut Context, blocks: &mut [[i32; MAX_RANK]], wanted: u32) -> Result<(), RunError> {
+        context.wanted = wanted;
+        context.grid = self.running.grid.as_ptr();
+        context.blocks = blocks.as_mut_ptr().cast();
+        // SAFETY: the table is complete: every list has an entry for each index that the verified kernel
+        // names, and the maps write only the list of block indices.
+        match unsafe { (self.exe.code.maps)(context) } {
+            0 => Ok(()),
+            _ => Err(self.failure(context.error, &self.exe.map_sites)),
+        }
+    }
+
+    /// Whether a block lies inside its array.
+    fn inside(&self, at: usize, index: &[i32; MAX_RANK], grid: &[i32]) -> Result<(), RunError> {
+        let (Some((param, array)), declared) = (self.window(at), &self.exe.kernel.params[at]) else { return Ok(()) };
+        match param.outside(array, index) {
+            None => Ok(()),
+            Some((axis, index)) => Err(RunError::BlockIndex {
+                operand: declared.name.clone(),
+                axis,
+                index,
+                block: param.block[axis],
+                extent: array.extent[axis],
+                step: grid.to_vec(),
+                loc: declared.loc.clone(),
+            }),
+        }
+    }
+
     /// Changes blocks: writes back those that the step leaves, fills those that it enters.
     fn turn(
         &self,
@@ -245,18 +287,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             if open[at] == Some(*index) {
                 continue;
             }
-            if let Some((axis, index)) = param.outside(array, index) {
-                let declared = &self.exe.kernel.params[at];
-                return Err(RunError::BlockIndex {
-                    operand: declared.name.clone(),
-                    axis,
-                    index,
-                    block: param.block[axis],
-                    extent: array.extent[axis],
-                    step: grid.to_vec(),
-                    loc: declared.loc.clone(),
-                });
-            }
+            self.inside(at, index, grid)?;
             // SAFETY: the memory of a run has room for the operand's copy at its offset, apart from the array;
             // both indices were found inside the array.
             unsafe {

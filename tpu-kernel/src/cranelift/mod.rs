@@ -39,7 +39,7 @@ mod window;
 mod tests;
 
 use crate::exec::{Args, RunError};
-use crate::ir::Kernel;
+use crate::ir::{Kernel, Roots};
 use crate::launch::Binding;
 use crate::{Error, passes};
 pub use body::PlanSummary;
@@ -60,6 +60,8 @@ pub struct Executable {
     map_sites: Vec<Site>,
     summary: PlanSummary,
     windows: Windows,
+    /// Whether the body changes what index maps read.
+    ahead: bool,
     pool: Pool,
 }
 
@@ -90,6 +92,7 @@ impl Executable {
             map_sites: compiled.map_sites,
             summary: compiled.summary,
             windows,
+            ahead: Roots::of(kernel).writes_prefetched(kernel),
             pool: Pool::default(),
         })
     }

@@ -17,7 +17,7 @@ mod tile;
 mod window;
 
 use crate::exec::{Args, ArrayMut, ArrayRef, RunError};
-use crate::ir::{Kernel, Literal, ParamKind, Shape};
+use crate::ir::{Kernel, Literal, ParamKind, Roots, Shape};
 use crate::launch::Binding;
 use body::Machine;
 use tile::{Data, Tile};
@@ -87,6 +87,9 @@ fn steps(
 ) -> Result<(), RunError> {
     // The block that each window shows; none before the first step.
     let mut blocks: Vec<Option<Vec<i32>>> = vec![None; kernel.params.len()];
+    // A block of an input is fetched while the step before runs: its index is from before that step.
+    let ahead = Roots::of(kernel).writes_prefetched(kernel);
+    let mut early: Vec<Option<Vec<i32>>> = vec![None; kernel.params.len()];
     loop {
         let mut inputs = inputs.iter();
         let mut outputs = outputs.iter_mut();
@@ -94,7 +97,10 @@ fn steps(
             let input = if param.is_input() { inputs.next() } else { None };
             let output = if param.is_output() { outputs.next() } else { None };
             let Some(window) = param.window() else { continue };
-            let next = machine.block_index(param, window, &binding.arrays[at])?;
+            let next = match early[at].take() {
+                Some(index) => index,
+                None => machine.block_index(param, window, &binding.arrays[at])?,
+            };
             if blocks[at].as_ref() == Some(&next) {
                 continue;
             }
@@ -110,6 +116,15 @@ fn steps(
             }
             blocks[at] = Some(next);
         }
+        let step = machine.step.clone();
+        if ahead && advance(&mut machine.step, &binding.grid) {
+            for (at, param) in kernel.inputs() {
+                if let Some(window) = param.window() {
+                    early[at] = Some(machine.block_index(param, window, &binding.arrays[at])?);
+                }
+            }
+        }
+        machine.step = step;
         machine.region(&kernel.body, None)?;
         if !advance(&mut machine.step, &binding.grid) {
             break;

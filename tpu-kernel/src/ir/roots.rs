@@ -26,6 +26,18 @@ impl Roots {
         }
     }
 
+    /// Whether the body writes to a prefetched array, or to a view of one: index maps then depend on what has run.
+    pub fn writes_prefetched(&self, kernel: &Kernel) -> bool {
+        fn writes(ops: &[Op], roots: &Roots, arrays: &[Value]) -> bool {
+            ops.iter().any(|op| {
+                let written = op.kind.writes().is_some_and(|at| arrays.contains(&roots.root(op.operands[at])));
+                written || op.regions.iter().any(|r| writes(&r.ops, roots, arrays))
+            })
+        }
+        let arrays: Vec<Value> = kernel.prefetched().map(|(at, _)| kernel.body.args[at]).collect();
+        !arrays.is_empty() && writes(&kernel.body.ops, self, &arrays)
+    }
+
     /// The memory that a value is a view of; any other value is its own.
     pub fn root(&self, value: Value) -> Value {
         self.0[value.0 as usize]
