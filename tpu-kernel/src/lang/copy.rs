@@ -173,8 +173,11 @@ impl<T: Element> Transfer<T> {
         let loc = Loc::caller();
         self.forgotten.settle();
         let own = session::begin_region(&[Type::Semaphore(SemaphoreKind::Dma, Shape::new(&[]))], &[]).0;
+        let sound = session::faults();
         self.moved.start(own[0], self.priority, self.add, &loc);
-        self.moved.wait(own[0], &loc);
+        if session::faults() == sound {
+            self.moved.wait(own[0], &loc);
+        }
         let region = session::end_region(&[], &loc);
         session::control(OpKind::Scoped, &[], region.map(|r| vec![r]), &[], loc);
     }
@@ -184,12 +187,13 @@ impl<T: Element> Transfer<T> {
     pub fn start(mut self, semaphore: impl CountsCopies) -> Started {
         let loc = Loc::caller();
         self.forgotten.settle();
-        let (semaphore, sound) = (semaphore.semaphore(), session::faults());
+        let (mut semaphore, sound) = (semaphore.semaphore(), session::faults());
         self.moved.start(semaphore, self.priority, self.add, &loc);
         let mut forgotten = Forgotten::new(BuildFault::CopyNotAwaited, loc);
         if session::faults() > sound {
-            // What is wrong with the copy is said; that nobody waits for it would be a second error.
+            // What is wrong with the copy is said; its wait, or that there is none, would be a second error.
             forgotten.settle();
+            semaphore = session::dead();
         }
         Started { moved: self.moved, semaphore, block: session::block(), forgotten }
     }

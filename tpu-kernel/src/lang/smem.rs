@@ -17,7 +17,10 @@ pub struct Smem<T, S> {
 }
 
 /// An input array with `R` dimensions that lies in scalar memory before the grid starts, so that the index maps of the windows after
-/// it may read it. What the body writes to it is seen by later reads and by the index maps of later steps, and lost at the end.
+/// it may read it.
+///
+/// What the body writes to it is seen by later reads, and lost at the end. The index maps of outputs see it from the next step on,
+/// those of inputs, whose blocks are fetched while the step before runs, one step later.
 pub struct Prefetch<T, const R: usize> {
     pub(super) raw: Raw,
     of: PhantomData<(T, *const ())>,
