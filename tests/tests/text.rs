@@ -2,7 +2,7 @@
 
 use tpu_kernel::ir::{
     BlockDim, Builder, DType, DotDims, GridDim, Kernel, Literal, Loc, MAX_DEPTH, OpKind, ParamKind, Precision, ReduceOp, Region,
-    RotateStride, ScanOp, SemaphoreKind, Semantics, Shape, SizeExpr, SizeId, Space, Type, Value, parse,
+    RotateStride, ScanOp, Semantics, SemaphoreKind, Shape, SizeExpr, SizeId, Space, Type, Value, parse,
 };
 use tpu_kernel::passes::{canonicalise, verify};
 use tpu_tests::filetest::{agreement, corpus, round_trip};

@@ -94,7 +94,7 @@ pub(crate) fn kernel(kernel: &Kernel, errors: &mut Errors) {
         let message = format!("`{}` is parallel after an arbitrary dimension: parallel dimensions come first", late.name);
         errors.at(late.name.span(), message);
     }
-    kernel.params.iter().for_each(|param| operand(kernel, param, errors));
+    kernel.params.iter().for_each(|param| operand(kernel, param, complete, errors));
     crate::memory::order(kernel, errors);
     if !complete {
         return;
@@ -106,7 +106,7 @@ pub(crate) fn kernel(kernel: &Kernel, errors: &mut Errors) {
     }
 }
 
-fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
+fn operand(kernel: &Kernel, param: &Param, complete: bool, errors: &mut Errors) {
     element(kernel, &param.element, errors);
     if let Role::Array(array) = &param.role {
         return crate::memory::check(param, array, errors);
@@ -149,8 +149,8 @@ fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
         errors.over(&param.ty, message);
     }
     for index in &window.at {
-        let mut memory = Memory { kernel, errors };
-        memory.visit_expr(&index.expr);
+        let mut names = Names { kernel, complete, errors };
+        names.visit_expr(&index.expr);
         let Cut::Element(Some(pad)) = &index.cut else { continue };
         for size in pad.iter().filter(|size| padding(size, &kernel.blocks).is_none()) {
             errors.over(size, "padding is a number of elements or a block size: `pad (1, 1)`, `pad (B, 0)`");
@@ -244,21 +244,44 @@ fn element(kernel: &Kernel, ty: &Type, errors: &mut Errors) {
     }
 }
 
-/// Finds operands in an index map.
-struct Memory<'a> {
+/// Finds what an index map does not compute with.
+struct Names<'a> {
     kernel: &'a Kernel,
+    /// Whether all of the kernel could be read, so that a name that is not there is nowhere.
+    complete: bool,
     errors: &'a mut Errors,
 }
 
-impl<'e> Visit<'e> for Memory<'_> {
+impl<'e> Visit<'e> for Names<'_> {
     fn visit_expr_path(&mut self, path: &'e syn::ExprPath) {
-        if let Some(name) = path.path.get_ident()
-            && self.kernel.params.iter().any(|p| p.name == *name && !p.is_prefetched())
+        if path.path.get_ident().is_some_and(|name| self.kernel.params.iter().any(|p| p.name == *name && p.is_prefetched())) {
+            // Its type says what an index map does with it.
+        } else if let Some(name) = path.path.get_ident()
+            && self.kernel.params.iter().any(|p| p.name == *name)
             && !self.kernel.grid.iter().any(|g| g.name == *name)
         {
             let message = format!("an index map computes with grid indices and sizes; `{name}` is an operand");
             self.errors.at(name.span(), message);
+        } else if let Some(name) = path.path.get_ident()
+            && self.complete
+            && !crate::size::is_constant(name)
+            && !self.kernel.grid.iter().any(|g| g.name == *name)
+            && !self.kernel.sizes().contains(name)
+        {
+            let grid: Vec<&Ident> = self.kernel.grid.iter().map(|g| &g.name).collect();
+            let grid = if grid.is_empty() { "there is no grid".to_string() } else { format!("the grid has {}", quoted(grid)) };
+            let sizes = self.kernel.sizes();
+            let message = format!("`{name}` is neither a grid index nor a size: {grid}, the arrays {}", sizes_of(&sizes));
+            self.errors.at(name.span(), message);
         }
+    }
+
+    fn visit_expr_call(&mut self, call: &'e syn::ExprCall) {
+        // What is called is a function of Rust, where it is a name.
+        if !matches!(&*call.func, Expr::Path(_)) {
+            self.visit_expr(&call.func);
+        }
+        call.args.iter().for_each(|argument| self.visit_expr(argument));
     }
 
     fn visit_expr(&mut self, expr: &'e Expr) {
@@ -328,10 +351,26 @@ fn sizes(kernel: &Kernel, errors: &mut Errors) {
     for dim in &kernel.grid {
         crate::size::names(&dim.extent, &kernel.blocks, &mut |name| {
             if !in_arrays.contains(name) {
-                errors.at(name.span(), format!("no operand's array has a size `{name}`"));
+                errors.at(name.span(), format!("no operand's array has a size `{name}`: they {}", sizes_of(&in_arrays)));
             }
         });
     }
+}
+
+/// What arrays are said to have of these sizes, each once.
+fn sizes_of(sizes: &[Ident]) -> String {
+    let mut distinct: Vec<&Ident> = vec![];
+    sizes.iter().for_each(|size| {
+        if !distinct.contains(&size) {
+            distinct.push(size);
+        }
+    });
+    if distinct.is_empty() { "name none".to_string() } else { format!("name {}", quoted(distinct)) }
+}
+
+/// Names as a message lists them.
+fn quoted(names: Vec<&Ident>) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Leaves out what would define a name twice.

@@ -43,12 +43,12 @@ pub(crate) fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
         // twice, which may be the error, it has once.
         check::distinct(&mut model);
         model.body = Block { brace_token: Default::default(), stmts: vec![] };
-        let stub = launch_type(&model, &quote!(), &quote!({ ::std::unreachable!() }));
+        let stub = launch_type(&model, &quote!(), &quote!(), &quote!({ ::std::unreachable!() }));
         let errors = errors.into_tokens();
         return quote!(#errors #stub);
     }
     let stage = stage(&model);
-    launch_type(&model, &arguments(&model), &stage)
+    launch_type(&model, &block_sizes(&model), &arguments(&model), &stage)
 }
 
 /// The answer to what is no function.
@@ -85,7 +85,10 @@ fn lower_body(model: &mut Kernel, errors: &mut Errors) {
 }
 
 /// The type with the configuration, its methods, and the function that makes it.
-fn launch_type(model: &Kernel, arguments: &TokenStream, stage: &TokenStream) -> TokenStream {
+///
+/// What the compiler's messages may name stands inside that function: where two kernels have a block size `BM`, each is
+/// written `name::BM`.
+fn launch_type(model: &Kernel, blocks: &TokenStream, arguments: &TokenStream, stage: &TokenStream) -> TokenStream {
     let Kernel { visibility, name, attributes, .. } = model;
     let text = name.to_string();
     let about = format!("A launch of the kernel [`{name}`]({name}()): choose block sizes, then call `launch`.");
@@ -96,8 +99,38 @@ fn launch_type(model: &Kernel, arguments: &TokenStream, stage: &TokenStream) -> 
     let levels: Vec<_> = attributes.iter().filter(|a| levels.iter().any(|level| a.path().is_ident(level))).collect();
     quote! {
         #(#attributes)*
-        #[allow(dead_code)]
+        #[allow(dead_code, non_local_definitions)]
         #visibility fn #name() -> #name {
+            #blocks
+
+            impl ::tpu_kernel::launch::Launchable for #name {
+                fn name(&self) -> &'static str {
+                    #text
+                }
+
+                fn path(&self) -> &'static str {
+                    ::std::concat!(::std::module_path!(), "::", #text)
+                }
+
+                fn identity(&self) -> usize {
+                    // A static has an address of its own.
+                    static ANCHOR: u8 = 0;
+                    ::std::ptr::from_ref(&ANCHOR).addr()
+                }
+
+                fn config(&self) -> &::tpu_kernel::launch::Config {
+                    &self.config
+                }
+
+                #arguments
+
+                #[allow(unused_variables)]
+                fn stage(
+                    &self,
+                    inputs: &[::tpu_kernel::ir::DType],
+                ) -> ::std::result::Result<::tpu_kernel::ir::Kernel, ::tpu_kernel::Error> #stage
+            }
+
             #name { config: ::std::default::Default::default() }
         }
 
@@ -135,35 +168,6 @@ fn launch_type(model: &Kernel, arguments: &TokenStream, stage: &TokenStream) -> 
             fn config_mut(&mut self) -> &mut ::tpu_kernel::launch::Config {
                 &mut self.config
             }
-        }
-
-        #(#levels)*
-        impl ::tpu_kernel::launch::Launchable for #name {
-            fn name(&self) -> &'static str {
-                #text
-            }
-
-            fn path(&self) -> &'static str {
-                ::std::concat!(::std::module_path!(), "::", #text)
-            }
-
-            fn identity(&self) -> usize {
-                // A static has an address of its own.
-                static ANCHOR: u8 = 0;
-                ::std::ptr::from_ref(&ANCHOR).addr()
-            }
-
-            fn config(&self) -> &::tpu_kernel::launch::Config {
-                &self.config
-            }
-
-            #arguments
-
-            #[allow(unused_variables)]
-            fn stage(
-                &self,
-                inputs: &[::tpu_kernel::ir::DType],
-            ) -> ::std::result::Result<::tpu_kernel::ir::Kernel, ::tpu_kernel::Error> #stage
         }
     }
 }
@@ -296,6 +300,31 @@ fn arguments(model: &Kernel) -> TokenStream {
     }
 }
 
+/// A type of its own for each block size, in the user's words, and no parameter of a function: the compiler would advise to
+/// add bounds to those.
+fn block_sizes(model: &Kernel) -> TokenStream {
+    let dims = model.blocks.iter().enumerate().map(|(i, block)| {
+        let named = quote_spanned!(block.span()=> struct #block {});
+        quote! {
+            #[allow(dead_code, non_camel_case_types, non_snake_case)]
+            #[derive(Clone, Copy)]
+            #named
+            impl ::tpu_kernel::lang::Dim for #block {
+                fn size() -> usize {
+                    ::tpu_kernel::lang::expanded::block_size(#i)
+                }
+            }
+            impl ::tpu_kernel::lang::Bcast<#block> for #block {
+                type Out = #block;
+            }
+            impl ::tpu_kernel::lang::Bcast<::tpu_kernel::lang::One> for #block {
+                type Out = #block;
+            }
+        }
+    });
+    dims.collect()
+}
+
 /// The body of `Launchable::stage`: the signature, and the generic function that declares and records.
 fn stage(model: &Kernel) -> TokenStream {
     let Kernel { name, blocks, elements, params, body, .. } = model;
@@ -328,27 +357,6 @@ fn stage(model: &Kernel) -> TokenStream {
         quote!(#[allow(unused_variables)] let #name = ::tpu_kernel::lang::program_id(#axis);)
     });
     let types: Vec<&Ident> = elements.iter().map(|(e, _)| e).collect();
-    // A type of its own for each block size, in the user's words, and no parameter of a function: the compiler
-    // would advise to add bounds to those.
-    let dims = blocks.iter().enumerate().map(|(i, block)| {
-        let named = quote_spanned!(block.span()=> struct #block {});
-        quote! {
-            #[allow(dead_code, non_camel_case_types, non_snake_case)]
-            #[derive(Clone, Copy)]
-            #named
-            impl ::tpu_kernel::lang::Dim for #block {
-                fn size() -> usize {
-                    ::tpu_kernel::lang::expanded::block_size(#i)
-                }
-            }
-            impl ::tpu_kernel::lang::Bcast<#block> for #block {
-                type Out = #block;
-            }
-            impl ::tpu_kernel::lang::Bcast<::tpu_kernel::lang::One> for #block {
-                type Out = #block;
-            }
-        }
-    });
     let call = if types.is_empty() { quote!(__tpu_kernel_record()) } else { quote!(__tpu_kernel_record::<#(#types),*>()) };
     let dispatch =
         elements.iter().enumerate().rev().fold(call, |inner, (i, (e, class))| {
@@ -368,7 +376,6 @@ fn stage(model: &Kernel) -> TokenStream {
             inputs: &[#(#inputs),*],
             sizes: &[#(#size_names),*],
         };
-        #(#dims)*
         #allows
         fn __tpu_kernel_record<#(#bounds),*> #no_arguments {
             #(#grid)*

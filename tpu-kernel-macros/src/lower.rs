@@ -52,8 +52,9 @@ fn kind(token: &Ident) -> TokenStream {
 
 /// A condition, checked at its own place.
 fn condition(expr: &Expr) -> TokenStream {
-    let checked = tight(expr);
-    quote_spanned!(expr.span()=> ::tpu_kernel::lang::Condition::decision(#checked))
+    // All at one place: what is checked at two is two errors.
+    let (at, value) = (expr.span(), Ident::new("__tpu_kernel_condition", expr.span()));
+    quote_spanned!(at=> { let #value = #expr; ::tpu_kernel::lang::Condition::decision(#value) })
 }
 
 /// A Rust expression in parentheses that no lint takes for the user's.

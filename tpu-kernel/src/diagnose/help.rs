@@ -115,13 +115,18 @@ pub(super) fn launch(error: &LaunchError) -> String {
         LaunchError::Vmem { .. } => {
             "make the blocks smaller; two buffers let a block arrive while the last one is computed".to_string()
         }
+        LaunchError::Smem { .. } => {
+            "scalar memory is for what decides: keep large arrays in HBM or VMEM, or launch on parts of them".to_string()
+        }
         LaunchError::BlockShape { .. } => {
             "to run in the simulator all the same, allow it on the launch: `.allow(Allow::BlockShape)`".to_string()
         }
-        LaunchError::DotTypes { .. } => {
-            "cast both operands to bf16, which holds all their values, or to f32; to run in the simulator all the same, allow it on \
-             the launch: `.allow(Allow::DotTypes)`"
-                .to_string()
+        LaunchError::DotTypes { missing, .. } => {
+            let wider = if missing.is_float() { "bf16" } else { "i8" };
+            format!(
+                "pass what is {missing} as {wider}, which holds all its values, or take another chip; to run in the simulator all the \
+                 same, allow it on the launch: `.allow(Allow::DotTypes)`"
+            )
         }
         LaunchError::BlockRange { name, .. } => format!("set it on the launch, as in `.{}(128)`", name.to_lowercase()),
         LaunchError::UnknownSize { .. } => "set one of the sizes that the kernel names".to_string(),

@@ -61,10 +61,12 @@ pub use math::{choose, literal, select};
 pub use memory::{Corner, In, Out, SameRank, Vmem, Written};
 pub use place::{OfRank, Place, Slots, WholeArray};
 pub use product::{
-    BatchAxes, BatchOfMatrices, Factor, Joined, Product, SameBatch, SameDim, batch_dot, batch_dot_over, dot, dot_over, dot_with,
+    BatchAxes, BatchOfMatrices, Factor, Inner, Joined, Product, Remains, SameBatch, SameDim, batch_dot, batch_dot_over, dot,
+    dot_over, dot_with,
 };
 pub use random::{Key, Seed, Seeds, prng_bits, prng_seed, stateful_bernoulli, stateful_normal, stateful_uniform};
-pub use rearrange::concat;
+pub use rearrange::{Matrix, concat};
+pub use reduce::Truth;
 pub use scoped::{Allocated, Body, Returned, SemaphoreShape, scoped};
 pub use semaphore::{CountsCopies, DmaSemaphore, Semaphore, Signalled, Single};
 pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};

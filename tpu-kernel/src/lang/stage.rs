@@ -85,7 +85,7 @@ pub fn stage(
     loc: Loc,
     build: impl FnOnce(&[DType]),
 ) -> Result<Kernel, Error> {
-    let blocks = blocks(signature, config)?;
+    let blocks = blocks(signature, config, &loc)?;
     if let Some(fault) = config.transforms.fault() {
         return Err(fault.clone());
     }
@@ -156,17 +156,17 @@ fn first_too_large(faults: Vec<BuildFault>, signature: &Signature, blocks: &[usi
     named.collect()
 }
 
-fn blocks(signature: &Signature, config: &Config) -> Result<Vec<usize>, LaunchError> {
+fn blocks(signature: &Signature, config: &Config, loc: &Loc) -> Result<Vec<usize>, LaunchError> {
     let find = |name: &str| config.blocks.iter().find(|(n, _)| *n == name).map(|(_, size)| *size);
     let missing: Vec<String> = signature.blocks.iter().filter(|n| find(n).is_none()).map(|n| n.to_string()).collect();
     if !missing.is_empty() {
-        return Err(LaunchError::BlocksMissing { blocks: missing });
+        return Err(LaunchError::BlocksMissing { blocks: missing, loc: loc.clone() });
     }
     let mut sizes = vec![];
     for name in signature.blocks {
         let value = find(name).unwrap_or(0);
         if value == 0 || i32::try_from(value).is_err() {
-            return Err(LaunchError::BlockRange { name: name.to_string(), value });
+            return Err(LaunchError::BlockRange { name: name.to_string(), value, loc: loc.clone() });
         }
         sizes.push(value);
     }
@@ -177,7 +177,7 @@ fn blocks(signature: &Signature, config: &Config) -> Result<Vec<usize>, LaunchEr
 fn elements(signature: &Signature, config: &Config, inputs: &[DType], loc: &Loc) -> Result<Vec<DType>, LaunchError> {
     if inputs.len() != signature.inputs.len() {
         let kernel = signature.name.to_string();
-        return Err(LaunchError::ArgumentCount { kernel, want: signature.inputs.len(), got: inputs.len() });
+        return Err(LaunchError::ArgumentCount { kernel, want: signature.inputs.len(), got: inputs.len(), loc: loc.clone() });
     }
     let mut bound: Vec<Option<(&str, DType, &Loc)>> = vec![None; signature.elements.len()];
     for ((operand, elem, loc), &got) in signature.inputs.iter().zip(inputs) {
@@ -205,7 +205,8 @@ fn elements(signature: &Signature, config: &Config, inputs: &[DType], loc: &Loc)
             }
             (Some((_, dtype, _)), _) | (None, Some(dtype)) => dtype,
             (None, None) => {
-                return Err(LaunchError::Unbound { what: "element type", name: name.to_string(), example: "DType::F32" });
+                let (name, loc) = (name.to_string(), loc.clone());
+                return Err(LaunchError::Unbound { what: "element type", name, example: "DType::F32", loc });
             }
         };
         if !class.takes(dtype) {
