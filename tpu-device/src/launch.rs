@@ -132,7 +132,7 @@ fn check_kinds(launchable: &dyn Launchable, declared: &[Argument], args: &[ArgSp
 
 /// Arguments fit the kernel's inputs and scalars in number, order and kind; scalars also in type.
 fn check_args(kernel: &Kernel, args: &[ArgSpec<'_>]) -> Result<(), LaunchError> {
-    let wanted = || kernel.params.iter().filter(|p| matches!(p.kind, ParamKind::In(_) | ParamKind::Scalar));
+    let wanted = || kernel.params.iter().filter(|p| p.is_input() || matches!(p.kind, ParamKind::Scalar));
     let want = wanted().count();
     if want != args.len() {
         let (kernel, loc) = (kernel.name.clone(), kernel.loc.clone());
@@ -140,7 +140,7 @@ fn check_args(kernel: &Kernel, args: &[ArgSpec<'_>]) -> Result<(), LaunchError> 
     }
     for (param, arg) in wanted().zip(args) {
         let fits = match arg {
-            ArgSpec::Array { .. } => matches!(param.kind, ParamKind::In(_)),
+            ArgSpec::Array { .. } => param.is_input(),
             ArgSpec::Scalar(dtype) => matches!(param.kind, ParamKind::Scalar) && *dtype == param.ty.dtype(),
         };
         if !fits {

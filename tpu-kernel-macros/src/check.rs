@@ -9,7 +9,7 @@ use syn::visit::Visit;
 use syn::{Expr, GenericArgument, ItemFn, PathArguments, ReturnType, Type};
 
 /// The highest rank of an array.
-const MAX_RANK: usize = 4;
+pub(crate) const MAX_RANK: usize = 4;
 
 /// The element types, by the names that the prelude gives them.
 const ELEMENTS: [&str; 17] = [
@@ -95,18 +95,23 @@ pub(crate) fn kernel(kernel: &Kernel, errors: &mut Errors) {
         errors.at(late.name.span(), message);
     }
     kernel.params.iter().for_each(|param| operand(kernel, param, complete, errors));
+    crate::memory::order(kernel, errors);
     if !complete {
         return;
     }
     names(kernel, errors);
     sizes(kernel, errors);
-    if !kernel.params.iter().any(|p| matches!(p.role, Role::Out(_))) {
+    if !kernel.params.iter().any(Param::is_output) {
         errors.at(kernel.name.span(), "a kernel writes at least one output: add an operand `#[block(…)] o: Out<T, S>`");
     }
 }
 
 fn operand(kernel: &Kernel, param: &Param, complete: bool, errors: &mut Errors) {
     element(kernel, &param.element, errors);
+    if let Role::Array(array) = &param.role {
+        return crate::memory::check(param, array, errors);
+    }
+    crate::memory::semaphores(param, errors);
     if let Some(shape) = written_shape(&param.ty)
         && let Some(name) = element_name(shape)
         && (kernel.blocks.contains(name) || name == "D" || name == "One")
@@ -249,7 +254,9 @@ struct Names<'a> {
 
 impl<'e> Visit<'e> for Names<'_> {
     fn visit_expr_path(&mut self, path: &'e syn::ExprPath) {
-        if let Some(name) = path.path.get_ident()
+        if path.path.get_ident().is_some_and(|name| self.kernel.params.iter().any(|p| p.name == *name && p.is_prefetched())) {
+            // Its type says what an index map does with it.
+        } else if let Some(name) = path.path.get_ident()
             && self.kernel.params.iter().any(|p| p.name == *name)
             && !self.kernel.grid.iter().any(|g| g.name == *name)
         {
@@ -338,7 +345,7 @@ pub(crate) fn free_sizes(kernel: &Kernel) -> Vec<Ident> {
 /// A size that only the grid names is a mistake more often than a wish.
 fn sizes(kernel: &Kernel, errors: &mut Errors) {
     let mut in_arrays: Vec<Ident> = vec![];
-    for expr in kernel.params.iter().filter_map(Param::window).flat_map(|w| &w.array) {
+    for expr in kernel.params.iter().filter_map(Param::array).flatten() {
         crate::size::names(expr, &kernel.blocks, &mut |name| in_arrays.push(name.clone()));
     }
     for dim in &kernel.grid {

@@ -5,7 +5,7 @@ use crate::errors::Errors;
 use crate::lower::Lower;
 use crate::model::{Cut, Kernel, Param, Role, Window};
 use crate::scope::{Reference, Scopes, Variable};
-use crate::{parse, size};
+use crate::{memory, parse, size};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -220,7 +220,7 @@ fn launch(model: &Kernel) -> TokenStream {
             _ => quote!(::tpu_kernel::launch::Arg::Array(#name)),
         }
     });
-    let outputs = model.params.iter().filter(|p| matches!(p.role, Role::Out(_))).count().max(1);
+    let outputs = model.params.iter().filter(|p| p.is_output()).count().max(1);
     let output = quote!(#tensors::Tensor);
     let (result, take) = if outputs == 1 {
         (output, quote!(next()))
@@ -260,10 +260,7 @@ fn arguments(model: &Kernel) -> TokenStream {
     let row = |p: &Param| {
         let (text, element) = (p.name.to_string(), &p.element);
         let scalar = matches!(p.role, Role::Scalar);
-        let rank = match &p.role {
-            Role::In(window) | Role::Out(window) => window.array.len(),
-            Role::Scratch | Role::Scalar => 0,
-        };
+        let rank = p.array().map_or(0, <[Expr]>::len);
         let (none, some) = (quote!(::tpu_kernel::lang::expanded::Option::None), quote!(::tpu_kernel::lang::expanded::Option::Some));
         let generic = element_name(element).filter(|name| model.elements.iter().any(|(e, _)| e == *name)).map(Ident::to_string);
         let (dtype, parameter) = match generic {
@@ -276,7 +273,7 @@ fn arguments(model: &Kernel) -> TokenStream {
         })
     };
     let rows = model.params.iter().filter(|p| p.is_argument()).map(row);
-    let outputs = model.params.iter().filter(|p| matches!(p.role, Role::Out(_))).map(row);
+    let outputs = model.params.iter().filter(|p| p.is_output()).map(row);
     let blocks = model.blocks.iter().map(Ident::to_string);
     let elements = model.elements.iter().map(|(e, _)| e.to_string());
     let sizes = model.sizes();
@@ -337,7 +334,7 @@ fn stage(model: &Kernel) -> TokenStream {
         let e = e.to_string();
         quote!((#e, ::tpu_kernel::lang::expanded::Class::#class))
     });
-    let inputs = params.iter().filter(|p| matches!(p.role, Role::In(_))).map(|p| {
+    let inputs = params.iter().filter(|p| p.is_input()).map(|p| {
         let (name, elem, place) = (p.name.to_string(), elem(model, &p.element), place(p.name.span()));
         quote!((#name, #elem, #place))
     });
@@ -407,6 +404,10 @@ fn operand(model: &Kernel, param: &Param) -> TokenStream {
     let value = match &param.role {
         Role::In(w) => window(model, param, w, &Ident::new("input", span)),
         Role::Out(w) => window(model, param, w, &Ident::new("output", span)),
+        Role::Array(array) => memory::declare(model, param, array),
+        Role::Scratch if element_name(ty).is_some_and(memory::is_handle) => {
+            quote_spanned!(span=> ::tpu_kernel::lang::expanded::allocated(#text))
+        }
         Role::Scratch => quote_spanned!(span=> ::tpu_kernel::lang::expanded::scratch(#text)),
         Role::Scalar => quote_spanned!(span=> ::tpu_kernel::lang::expanded::scalar(#text)),
     };

@@ -233,7 +233,10 @@ fn operation(fault: &BuildFault) -> Option<&str> {
         | BuildFault::BrokenRegion(_)
         | BuildFault::Panic { .. }
         | BuildFault::Literal { .. }
-        | BuildFault::Index { .. } => None,
+        | BuildFault::Index { .. }
+        | BuildFault::CopyNotAwaited(_)
+        | BuildFault::CopyNotMade(_)
+        | BuildFault::AwaitedElsewhere(_) => None,
     }
 }
 

@@ -21,6 +21,9 @@ pub(super) fn build(fault: &BuildFault) -> &'static str {
         BuildFault::DivisionByZero { .. } => "divide by a constant that is not zero",
         BuildFault::Shift { .. } => "shift by 0 up to one bit less than the elements have",
         BuildFault::Index { .. } => "negative indices count from the end, others from 0",
+        BuildFault::CopyNotAwaited(_) => "keep what `.start(…)` returns and call `.wait()`; `.leave()` where a `.finish(…)` waits",
+        BuildFault::CopyNotMade(_) => "call `.now()`, `.start(semaphore)`, or `.finish(semaphore)` for one that was started before",
+        BuildFault::AwaitedElsewhere(_) => "leave the copy, `.leave()`, and wait with `copy(from, to).finish(semaphore)`",
         BuildFault::Literal { dtype, .. } if !Literal::from_f32(*dtype, f32::INFINITY).as_f32().is_some_and(f32::is_infinite) => {
             "write a value within the range of the elements"
         }

@@ -4,10 +4,13 @@
 //! collected; a panic of the user's code is a fault, not a panic of the caller.
 
 use super::element::Element;
+use super::hbm::{Hbm, HbmOut};
 use super::memory::{In, Out, Vmem};
 use super::panics;
+use super::scoped::Allocated;
 use super::session::{self, Session};
 use super::shape::Shape;
+use super::smem::Prefetch;
 use super::value::{Handle, Scalar};
 use crate::ir::{
     BlockDim, Builder, DType, Fault, GridDim, Kernel, Loc, OpKind, ParamKind, Rule, Semantics, SizeExpr, Space, Type, Window,
@@ -320,11 +323,9 @@ fn window<T: Element, S: Shape>(
         Cut::Element(low, high) => BlockDim::Element { size: size(), low, high },
     });
     let block = block.collect();
-    let grid = session::with(|s| s.builder.kernel().grid.len()).unwrap_or(0);
-    let (args, _) = session::begin_region(&vec![Type::Scalar(DType::I32); grid], &[]);
-    let indices: Vec<Scalar<i32>> = args.into_iter().map(Scalar::wrap).collect();
+    let indices: Vec<Scalar<i32>> = session::begin_map().into_iter().map(Scalar::wrap).collect();
     let yields: Vec<_> = map(&indices).into_iter().map(Handle::raw).collect();
-    let Some(map) = session::end_region(&yields, &loc) else { return session::dead() };
+    let Some(map) = session::end_map(&yields, &loc) else { return session::dead() };
     let window = Window { array, block, map };
     declare(name, Type::Ref(Space::Vmem, T::DTYPE, shape), kind(window), loc)
 }
@@ -333,6 +334,30 @@ fn window<T: Element, S: Shape>(
 #[track_caller]
 pub fn scratch<T: Element, S: Shape>(name: &str) -> Vmem<T, S> {
     Vmem::wrap(declare(name, Type::Ref(Space::Vmem, T::DTYPE, S::shape()), ParamKind::Scratch, Loc::caller()))
+}
+
+/// Declares scratch that is not simply VMEM: scalar memory, or semaphores.
+#[track_caller]
+pub fn allocated<M: Allocated>(name: &str) -> M {
+    M::of(declare(name, M::ty(), ParamKind::Scratch, Loc::caller()))
+}
+
+/// Declares an input array in HBM.
+#[track_caller]
+pub fn hbm<T: Element, const R: usize>(name: &str, array: Vec<SizeExpr>) -> Hbm<T, R> {
+    Hbm::wrap(declare(name, Type::Array(Space::Hbm, T::DTYPE, R), ParamKind::InArray(array), Loc::caller()))
+}
+
+/// Declares an output array in HBM.
+#[track_caller]
+pub fn hbm_out<T: Element, const R: usize>(name: &str, array: Vec<SizeExpr>) -> HbmOut<T, R> {
+    HbmOut::wrap(declare(name, Type::Array(Space::Hbm, T::DTYPE, R), ParamKind::OutArray(array), Loc::caller()))
+}
+
+/// Declares an input array in scalar memory.
+#[track_caller]
+pub fn prefetch<T: Element, const R: usize>(name: &str, array: Vec<SizeExpr>) -> Prefetch<T, R> {
+    Prefetch::wrap(declare(name, Type::Array(Space::Smem, T::DTYPE, R), ParamKind::Prefetch(array), Loc::caller()))
 }
 
 /// Declares a scalar parameter.
