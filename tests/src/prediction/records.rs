@@ -69,26 +69,9 @@ pub fn prediction(point: &Point, chip: &Chip) -> Option<Prediction> {
     Some(predict(&legal, &binding, chip))
 }
 
-/// The program that libtpu estimates for a point: its arrays lie in device memory, row by row, as the kernel's windows take
-/// them, so that the estimate has no copies but those of windows. Left alone, XLA keeps small arrays in vector memory.
+/// The program that libtpu estimates for a point.
 pub fn program(point: &Point, chip: &Chip) -> Option<String> {
-    let text = mosaic::stablehlo(&point.kernel, &bound(point, chip)?, chip).ok()?;
-    let colours: Vec<String> =
-        (0..point.inputs.len()).map(|at| format!("{{\\22operand_index\\22: {at}, \\22color\\22: 0}}")).collect();
-    let passes = "\\22needs_layout_passes\\22: true";
-    let text = text.replace(passes, &format!("{passes}, \\22input_memory_space_colors\\22: [{}]", colours.join(", ")));
-    let (signature, rest) = text.split_once(" {\n    %")?;
-    let mut placed = String::new();
-    for part in signature.split_inclusive("tensor<") {
-        match part.split_once('>') {
-            Some((ty, after)) if placed.ends_with("tensor<") => {
-                let order: Vec<String> = (0..ty.matches('x').count()).rev().map(|d| d.to_string()).collect();
-                placed.push_str(&format!("{ty}> {{mhlo.layout_mode = \"{{{}}}\"}}{after}", order.join(",")));
-            }
-            _ => placed.push_str(part),
-        }
-    }
-    Some(format!("{placed} {{\n    %{rest}"))
+    mosaic::stablehlo(&point.kernel, &bound(point, chip)?, chip).ok()
 }
 
 /// Every recorded estimate beside its prediction.

@@ -41,5 +41,5 @@ mod worker;
 
 pub use error::LibtpuError;
 pub use find::Library;
-pub use pool::{Job, Pool, PoolOptions, Verdict};
+pub use pool::{Estimate, Job, Pool, PoolOptions, Verdict};
 pub use serve::serve_if_worker;

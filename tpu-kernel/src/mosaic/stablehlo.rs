@@ -1,7 +1,8 @@
 //! The StableHLO module of one kernel.
 //!
 //! Rules: arguments are the kernel's scalars (rank 0) and inputs in the order of its parameters, of the user's element
-//! types; results are the outputs in theirs.
+//! types; results are the outputs in theirs. All are in device memory, as the kernel's windows take them: what libtpu estimates
+//! for the module is then what it estimates for the kernel.
 
 use super::module::{Module, Tensor};
 use crate::chips::Chip;
@@ -14,7 +15,7 @@ use crate::legalise::Illegal;
 /// # Errors
 /// The kernel has no form on the chip.
 pub fn stablehlo(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Illegal> {
-    let mut module = Module::new(&kernel.name, chip);
+    let mut module = Module::new(&kernel.name, chip).placed();
     let mut operands: Vec<Tensor> = vec![];
     for (at, param) in kernel.params.iter().enumerate() {
         let shape = binding.arrays.get(at).map_or(&[][..], Vec::as_slice);
