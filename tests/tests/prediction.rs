@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+use tpu_device::libtpu::{Estimate, Job, Verdict};
+use tpu_kernel::ahead::Built;
 use tpu_kernel::chips::Chip;
 use tpu_kernel::ir::{DType, Precision};
 use tpu_kernel::launch::{Allow, Config, Launchable, bind, numbers};
@@ -11,6 +13,7 @@ use tpu_kernel::passes::canonicalise;
 use tpu_kernel::predict::{Bottleneck, Prediction, TIMELINE_STEPS, Unit, predict};
 use tpu_kernel::prelude::*;
 use tpu_tests::generate::generate;
+use tpu_tests::libtpu::{library, pool};
 use tpu_tests::one_op;
 use tpu_tests::prediction::kernels;
 use tpu_tests::prediction::plot::svg;
@@ -266,6 +269,86 @@ fn lints_say_what_would_help_and_how_much() {
     let wide = product([4096; 3], [2048, 2048, 1024], &Chip::V5E);
     assert!(gain(&wide, "no-double-buffer").is_some_and(|gain| gain > 0), "{:#?}", wide.lints);
     assert_eq!(gain(&small, "no-double-buffer"), None);
+}
+
+/// Tiles that stick out of their arrays: elements of 16 bits are selected.
+#[tpu_kernel(grid(i: rows / R), semantics(parallel))]
+fn selected<T: Float, R: Dim, C: Dim>(
+    #[block([rows, cols] at (i, 0))] x: In<T, (R, C)>,
+    #[block([rows, cols] at (i, 0))] o: Out<T, (R, C)>,
+) {
+    let x = x.load_or(0.0);
+    o.store(x + x * x);
+}
+
+/// Small launches in 16 and 32 bits, whose arrays XLA would copy if it were free to: libtpu has an estimate of each, and the
+/// prediction is near it. Without `LIBTPU_PATH` nothing is checked.
+#[test]
+fn small_launches_are_estimated_like_they_are_predicted() {
+    let Some(library) = library() else { return };
+    let (mut jobs, mut launches) = (vec![], vec![]);
+    for dtype in [F32, BF16, DType::F16] {
+        let products = Built::new(&kernels::matmul().bm(128).bn(128).bk(128), &[dtype; 2]).expect("a kernel");
+        let rows = Built::new(&kernels::rms_norm().r(64).c(256), &[dtype, F32]).expect("a kernel");
+        let tiles = Built::new(&selected().r(128).c(256), &[dtype]).expect("a kernel");
+        for chip in CHIPS {
+            let bound = [
+                ("matmul", products.bind(chip, &[(dtype, vec![256, 256]), (dtype, vec![256, 256])])),
+                ("rms_norm", rows.bind(chip, &[(dtype, vec![256, 256]), (F32, vec![1, 256])])),
+                ("selected", tiles.bind(chip, &[(dtype, vec![500, 200])])),
+            ];
+            for (name, launch) in bound {
+                let launch = launch.expect("a launch");
+                jobs.push(Job { chip, program: launch.stablehlo().expect("a program"), estimate: true });
+                launches.push((name, dtype, chip.name, launch.predict().expect("a prediction").cycles));
+            }
+        }
+    }
+    let verdicts = pool(env!("CARGO_BIN_EXE_worker"), &library).judge(&jobs, &mut |_, _| {}).expect("libtpu can be asked");
+    for (launch, verdict) in launches.iter().zip(verdicts) {
+        let Verdict::Accepted { estimate: Estimate::Cycles(estimated) } = verdict else { panic!("{launch:?}: {verdict:?}") };
+        let ratio = launch.3 as f64 / estimated as f64;
+        // XLA converts arrays of f16 before and after the call, which the prediction does not know.
+        let near = if launch.1 == DType::F16 { 0.3..=1.15 } else { 0.85..=1.15 };
+        assert!(near.contains(&ratio), "{launch:?}: {estimated} estimated, {ratio:.2}");
+    }
+}
+
+/// A lint about small steps promises no more than what the steps do not do, and says so.
+#[test]
+fn small_steps_promise_what_is_no_work() {
+    let number = |text: &str, after: &str| -> f64 {
+        let rest = text.split_once(after).unwrap_or_else(|| panic!("{after} in {text}")).1;
+        rest.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("a number after {after} in {text}"))
+    };
+    let mut seen = 0;
+    for pair in all() {
+        for lint in pair.predicted.lints.iter().filter(|lint| lint.rule == "small-steps") {
+            let steps: f64 = lint.what.split(' ').next().and_then(|n| n.parse().ok()).expect("how many");
+            let (each, rest) = (number(&lint.what, "steps of "), number(&lint.what, "of which "));
+            assert!(rest <= each, "{lint:?}");
+            // Each figure of the text is rounded to whole cycles.
+            assert!(lint.gain as f64 <= steps * (rest + 0.5), "{} {}: {lint:?}", pair.problem, pair.tiling);
+            seen += 1;
+        }
+    }
+    assert!(seen >= 50, "{seen} lints");
+}
+
+/// Both products of attention over narrow heads are one lint, with both places; no lint is there twice.
+#[test]
+fn what_is_said_of_several_products_is_said_once() {
+    let array: &[usize] = &[4, 2048, 64];
+    let heads = predicted(&kernels::attention().bq(512).bk(64).hd(64), &Chip::V5E, &[(BF16, array); 3]);
+    let narrow: Vec<_> = heads.lints.iter().filter(|lint| lint.rule == "narrow-contraction").collect();
+    let [lint] = narrow[..] else { panic!("{:#?}", heads.lints) };
+    let (_, other) = lint.what.split_once("so do those at ").expect("the other product");
+    assert!(other.contains("kernels.rs:") && other != lint.loc.to_string(), "{lint:?}");
+    for pair in all() {
+        let mut said: Vec<String> = pair.predicted.lints.iter().map(|lint| format!("{} {}", lint.rule, lint.what)).collect();
+        said.sort();
+        assert!(said.windows(2).all(|two| two[0] != two[1]), "{said:#?}");
+    }
 }
 
 /// Gains are ordered, and a launch without faults has no lint about time.

@@ -3,10 +3,7 @@
 use super::points::{Point, points};
 use std::collections::HashMap;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::launch::{Binding, Config, bind};
-use tpu_kernel::legalise::legalise;
-use tpu_kernel::mosaic;
-use tpu_kernel::predict::{Prediction, predict};
+use tpu_kernel::predict::Prediction;
 
 /// The recorded estimates. A line each: chip, point, cycles. The first line names libtpu's version.
 pub const RECORDED: &str = include_str!("../../prediction/estimates.tsv");
@@ -58,20 +55,14 @@ pub fn recorded() -> HashMap<(String, String), u64> {
     fields.collect()
 }
 
-fn bound(point: &Point, chip: &Chip) -> Option<Binding> {
-    bind(&point.kernel, chip, &point.inputs, &Config::default()).ok()
-}
-
 /// The prediction of a point, where the chip can launch it.
 pub fn prediction(point: &Point, chip: &Chip) -> Option<Prediction> {
-    let binding = bound(point, chip)?;
-    let legal = legalise(&point.kernel, chip).ok()?;
-    Some(predict(&legal, &binding, chip))
+    point.built.bind(chip, &point.inputs).ok()?.predict().ok()
 }
 
 /// The program that libtpu estimates for a point.
 pub fn program(point: &Point, chip: &Chip) -> Option<String> {
-    mosaic::stablehlo(&point.kernel, &bound(point, chip)?, chip).ok()
+    point.built.bind(chip, &point.inputs).ok()?.stablehlo().ok()
 }
 
 /// Every recorded estimate beside its prediction.

@@ -47,10 +47,7 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
         let staged = Staged::new(case).and_then(|staged| Ok((staged.shapes(case)?, staged))).map_err(|e| e.during(&case.title()));
         let Some((shapes, staged)) = ends.take(&progress, staged)? else { continue };
         for &chip in &common.chips {
-            let program = staged.bind(chip, &shapes).and_then(|binding| {
-                let program = staged.stablehlo(chip, &binding)?;
-                Ok((program, staged.predict(chip, &binding)?.cycles))
-            });
+            let program = staged.bind(chip, &shapes).and_then(|launch| Ok((launch.stablehlo()?, launch.predict()?.cycles)));
             let mut row =
                 Row { kernel: case.entry.name.clone(), config: case.text(), chip: chip.name, predicted: None, judged: None };
             match program {
