@@ -95,6 +95,11 @@ impl Prepared {
         Ok(device.launch(&*self.staged.launchable, &args)?)
     }
 
+    /// The element types of inputs and outputs.
+    pub(super) fn types(&self) -> Vec<DType> {
+        self.staged.built.kernel.params.iter().filter(|param| param.window().is_some()).map(|param| param.ty.dtype()).collect()
+    }
+
     /// The names of the outputs, in their order.
     pub(super) fn output_names(&self) -> Vec<&str> {
         self.staged.built.kernel.outputs().map(|(_, param)| param.name.as_str()).collect()

@@ -39,7 +39,7 @@ impl Staged {
                 None => {
                     let (name, all) = (&kernel.name, kernel.sizes.join(", "));
                     let how = if case.knows(size) {
-                        format!("give it with `--{size} N`")
+                        format!("give it with `--size {size}=…`")
                     } else {
                         "a transformation added it: name it among the sizes of the entry".to_string()
                     };
@@ -47,6 +47,11 @@ impl Staged {
                     return Err(Failure::usage(reason));
                 }
             }
+        }
+        if let Some(other) = case.added_sizes().find(|size| !kernel.sizes.iter().any(|known| known == size)) {
+            let (entry, all) = (&case.entry.name, kernel.sizes.join(", "));
+            let reason = format!("kernel `{entry}` is registered with a size `{other}`, which it lacks\n  its sizes: {all}");
+            return Err(Failure::kernel(reason));
         }
         let mut shapes = vec![];
         for ((_, param), &dtype) in kernel.inputs().zip(&self.inputs) {
