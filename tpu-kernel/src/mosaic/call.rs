@@ -3,19 +3,18 @@
 use super::function::location;
 use super::module::Tensor;
 use crate::ir::Loc;
-use std::ops::Range;
 
 /// The line that calls a kernel by its text, with that much vector memory. It carries the place of the kernel, which XLA repeats in errors about all of it.
-/// The operands of that range are in device memory when it is called; about the others XLA decides.
+/// The placed operands are in device memory when it is called; about the others XLA decides.
 pub(super) fn custom_call(
     (name, loc): (&str, &Loc),
     limit: u64,
     text: &str,
-    (operands, placed): (&[Tensor], Range<usize>),
+    (operands, placed): (&[Tensor], &[usize]),
     results: &[Tensor],
 ) -> String {
     // Colour 0 is device memory.
-    let colours: Vec<String> = placed.map(|at| format!("{{\"operand_index\": {at}, \"color\": 0}}")).collect();
+    let colours: Vec<String> = placed.iter().map(|at| format!("{{\"operand_index\": {at}, \"color\": 0}}")).collect();
     let colours = match colours.is_empty() {
         true => String::new(),
         false => format!(", \"input_memory_space_colors\": [{}]", colours.join(", ")),

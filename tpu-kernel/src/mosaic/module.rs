@@ -125,13 +125,18 @@ impl Module {
         }
 
         let mut passed: Vec<Tensor> = vec![];
-        let first = scalars.len();
+        let mut placed = vec![];
         for scalar in scalars {
             passed.push(self.scalar(&scalar));
         }
         for (array, low) in arrays {
             let held = self.store(&array);
-            passed.push(self.padded(held, &low));
+            let operand = self.padded(held, &low);
+            // What XLA computes before the call it places itself: another place would contradict it.
+            if self.placed && operand.name == array.name {
+                placed.push(passed.len());
+            }
+            passed.push(operand);
         }
         let mut made = vec![];
         let mut outs = vec![];
@@ -142,8 +147,7 @@ impl Module {
             outs.push((param.ty.dtype(), binding.arrays[at].clone(), low));
         }
         let limit = scoped_limit(kernel, &self.chip, binding);
-        let placed = if self.placed { first..passed.len() } else { 0..0 };
-        let line = call::custom_call((&identifier(&kernel.name), &kernel.loc), limit, &text, (&passed, placed), &made);
+        let line = call::custom_call((&identifier(&kernel.name), &kernel.loc), limit, &text, (&passed, &placed), &made);
         self.lines.push_str(&line);
         let mut results = vec![];
         for (tensor, (dtype, shape, low)) in made.into_iter().zip(outs) {
@@ -170,7 +174,7 @@ impl Module {
 
     /// How `main` lays an argument or a result out.
     fn place(&self, tensor: &Tensor) -> String {
-        if !self.placed {
+        if !self.placed || tensor.shape.is_empty() {
             return String::new();
         }
         let order: Vec<String> = (0..tensor.shape.len()).rev().map(|d| d.to_string()).collect();
