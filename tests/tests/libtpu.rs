@@ -78,7 +78,7 @@ fn on_grid(steps: usize, block: usize) -> String {
 }
 
 fn job(chip: &'static Chip, program: String) -> Job {
-    Job { chip, program, estimate: false }
+    Job { chip, program, estimate: None }
 }
 
 fn place(line: u32, column: u32) -> Option<(String, u32, u32)> {
@@ -152,7 +152,7 @@ fn estimates_are_of_the_whole_program_and_the_same_each_time() {
     let one = program(SINE);
     let calls = call("%p", "%a", &body(SINE)) + &call("%r", "%p", &body(&SINE.replace("sin", "exp")));
     let two = module(&calls, "%r");
-    let job = |chip, program: &str| Job { chip, program: program.to_string(), estimate: true };
+    let job = |chip, program: &str| Job { chip, program: program.to_string(), estimate: Some(program.to_string()) };
     let pool = pool(WORKER, &library);
     let judge = |jobs: &[Job]| -> Vec<Estimate> {
         let verdicts = pool.judge(jobs, &mut |_, _| {}).expect("libtpu can be asked");
@@ -220,7 +220,7 @@ fn workers_end_when_their_pools_process_is_interrupted() {
     if std::env::var_os(VICTIM).is_some() {
         // The estimate follows the grid step by step: it would take minutes.
         let long = on_grid(100_000, 0);
-        let job = Job { chip: &Chip::V5E, program: long, estimate: true };
+        let job = Job { chip: &Chip::V5E, program: long.clone(), estimate: Some(long) };
         let options = PoolOptions { workers: 1, limit: Duration::from_secs(300), program: Some(WORKER.into()) };
         let verdict = Pool::new(&library, options).judge(&[job], &mut |_, _| {});
         panic!("it was not interrupted in time: {verdict:?}");

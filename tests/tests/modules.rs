@@ -116,7 +116,7 @@ fn operands_have_the_users_types() {
             w.store(o, tile);
             let kernel = w.finish();
             let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![vec![], vec![16, 128], vec![], vec![16, 128]] };
-            let Ok(text) = mosaic::stablehlo(&kernel, &binding, chip) else {
+            let Ok(text) = mosaic::stablehlo_placed(&kernel, &binding, chip) else {
                 assert!(!chip.product_floats.contains(&dtype), "{dtype} on {}", chip.name);
                 continue;
             };

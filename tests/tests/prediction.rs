@@ -299,7 +299,8 @@ fn small_launches_are_estimated_like_they_are_predicted() {
             ];
             for (name, launch) in bound {
                 let launch = launch.expect("a launch");
-                jobs.push(Job { chip, program: launch.stablehlo().expect("a program"), estimate: true });
+                let [program, placed] = [launch.stablehlo(), launch.stablehlo_placed()].map(|program| program.expect("a program"));
+                jobs.push(Job { chip, program, estimate: Some(placed) });
                 launches.push((name, dtype, chip.name, launch.predict().expect("a prediction").cycles));
             }
         }

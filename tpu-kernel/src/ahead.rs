@@ -110,7 +110,15 @@ impl Bound<'_> {
         Ok(mosaic::print(&self.built.kernel, &self.binding, self.chip)?)
     }
 
-    /// The module for that compiler, whose arrays are in device memory.
+    /// The same module with its arrays in device memory, for an estimate of the kernel alone.
+    ///
+    /// # Errors
+    /// The kernel has no form on the chip.
+    pub fn stablehlo_placed(&self) -> Result<String, Error> {
+        Ok(mosaic::stablehlo_placed(&self.built.kernel, &self.binding, self.chip)?)
+    }
+
+    /// The module for that compiler.
     ///
     /// # Errors
     /// The kernel has no form on the chip.

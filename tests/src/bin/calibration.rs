@@ -64,7 +64,7 @@ fn record(file: &Path, wanted: &dyn Fn(&str, bool) -> bool) -> Result<(), Failur
                 continue;
             }
             let Some(program) = program(&point, chip) else { continue };
-            jobs.push(Job { chip, program, estimate: true });
+            jobs.push(Job { chip, program: program.clone(), estimate: Some(program) });
             names.push(key);
         }
     }

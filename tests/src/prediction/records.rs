@@ -62,7 +62,7 @@ pub fn prediction(point: &Point, chip: &Chip) -> Option<Prediction> {
 
 /// The program that libtpu estimates for a point.
 pub fn program(point: &Point, chip: &Chip) -> Option<String> {
-    point.built.bind(chip, &point.inputs).ok()?.stablehlo().ok()
+    point.built.bind(chip, &point.inputs).ok()?.stablehlo_placed().ok()
 }
 
 /// Every recorded estimate beside its prediction.

@@ -43,8 +43,8 @@ pub struct Job {
     pub chip: &'static Chip,
     /// The program, a StableHLO module.
     pub program: String,
-    /// Whether cycles are asked for.
-    pub estimate: bool,
+    /// The program whose cycles are asked for: the same kernel with its arrays placed, or the program itself.
+    pub estimate: Option<String>,
 }
 
 /// What libtpu says of a program.
@@ -154,10 +154,13 @@ impl Pool {
     }
 
     fn judge_one(&self, job: &Job) -> Result<Verdict, LibtpuError> {
-        Ok(match self.ask_for_sure(job, false)? {
-            Asked::Answer(Answer::Accepted(_)) => {
-                Verdict::Accepted { estimate: if job.estimate { self.estimate(job)? } else { Estimate::NotAsked } }
-            }
+        Ok(match self.ask_for_sure(job.chip, &job.program, false)? {
+            Asked::Answer(Answer::Accepted(_)) => Verdict::Accepted {
+                estimate: match &job.estimate {
+                    Some(program) => self.estimate(job.chip, program)?,
+                    None => Estimate::NotAsked,
+                },
+            },
             Asked::Answer(Answer::Refused(words)) => {
                 Verdict::Refused { reason: refusal::reason(&words), place: refusal::place(&words, &job.program) }
             }
@@ -166,11 +169,11 @@ impl Pool {
         })
     }
 
-    fn estimate(&self, job: &Job) -> Result<Estimate, LibtpuError> {
-        if !estimate::estimates(job.chip) {
-            return Ok(Estimate::None(format!("libtpu has no estimates for {}", job.chip.name)));
+    fn estimate(&self, chip: &Chip, program: &str) -> Result<Estimate, LibtpuError> {
+        if !estimate::estimates(chip) {
+            return Ok(Estimate::None(format!("libtpu has no estimates for {}", chip.name)));
         }
-        Ok(match self.ask_for_sure(job, true)? {
+        Ok(match self.ask_for_sure(chip, program, true)? {
             Asked::Answer(Answer::Accepted(Some(cycles))) => Estimate::Cycles(cycles),
             Asked::Answer(Answer::Accepted(None)) => {
                 Estimate::None("libtpu accepts the program and writes no estimate".to_string())
@@ -183,9 +186,9 @@ impl Pool {
     }
 
     /// Asks until the answer is no matter of what the worker did before.
-    fn ask_for_sure(&self, job: &Job, estimates: bool) -> Result<Asked, LibtpuError> {
+    fn ask_for_sure(&self, chip: &Chip, program: &str, estimates: bool) -> Result<Asked, LibtpuError> {
         loop {
-            match self.ask(job, estimates)? {
+            match self.ask(chip, program, estimates)? {
                 (Asked::Died(_), false) => {}
                 (asked, _) => return Ok(asked),
             }
@@ -193,13 +196,13 @@ impl Pool {
     }
 
     /// Asks a worker, which is kept if it lives; and whether it was a new one.
-    fn ask(&self, job: &Job, estimates: bool) -> Result<(Asked, bool), LibtpuError> {
+    fn ask(&self, chip: &Chip, program: &str, estimates: bool) -> Result<(Asked, bool), LibtpuError> {
         let mut worker = match self.take(estimates) {
             Some(worker) => worker,
             None => self.start(estimates)?,
         };
         let new = worker.answered == 0;
-        let question = Question { topology: topology(job.chip), program: job.program.clone() };
+        let question = Question { topology: topology(chip), program: program.to_string() };
         let asked = worker.ask(&question, self.options.limit);
         match &asked {
             Asked::Answer(Answer::Accepted(_) | Answer::Refused(_)) => self.idle().push(worker),

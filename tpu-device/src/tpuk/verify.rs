@@ -48,14 +48,16 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
         let staged = Staged::new(case).and_then(|staged| Ok((staged.shapes(case)?, staged))).map_err(|e| e.during(&case.title()));
         let Some((shapes, staged)) = ends.take(&progress, staged)? else { continue };
         for &chip in &common.chips {
-            let program = staged.bind(chip, &shapes).and_then(|launch| Ok((launch.stablehlo()?, launch.predict()?.cycles)));
+            let program = staged
+                .bind(chip, &shapes)
+                .and_then(|launch| Ok((launch.stablehlo()?, launch.stablehlo_placed()?, launch.predict()?.cycles)));
             let mut row =
                 Row { kernel: case.entry.name.clone(), config: case.text(), chip: chip.name, predicted: None, judged: None };
             match program {
-                Ok((program, predicted)) => {
+                Ok((program, placed, predicted)) => {
                     row.predicted = Some(predicted);
                     job_rows.push(rows.len());
-                    jobs.push(Job { chip, program, estimate });
+                    jobs.push(Job { chip, program, estimate: estimate.then_some(placed) });
                 }
                 Err(failure) => row.judged = Some(Judged::unsupported(failure)),
             }

@@ -17,7 +17,7 @@ fn scripts(script: &str, workers: usize, limit: Duration) -> Pool {
 }
 
 fn jobs(programs: &[&str]) -> Vec<Job> {
-    programs.iter().map(|program| Job { chip: &Chip::V6E, program: program.to_string(), estimate: false }).collect()
+    programs.iter().map(|program| Job { chip: &Chip::V6E, program: program.to_string(), estimate: None }).collect()
 }
 
 /// What a worker does with a question: by its program.
@@ -100,7 +100,11 @@ fn estimates_count_only_where_they_are_made() {
         *) echo '{\"accepted\":null}' >&0;;
         esac";
     let pool = pool(estimating, 1, LONG);
-    let job = |chip, program: &str, estimate| Job { chip, program: program.to_string(), estimate };
+    let job = |chip, program: &str, estimate: bool| Job {
+        chip,
+        program: program.to_string(),
+        estimate: estimate.then(|| program.to_string()),
+    };
     let accepted = |estimate| Verdict::Accepted { estimate };
     let none = |why: &str| accepted(Estimate::None(why.to_string()));
     let jobs = [
@@ -129,7 +133,8 @@ fn estimates_count_only_where_they_are_made() {
 #[test]
 fn an_estimate_is_asked_for_again_of_a_new_worker() {
     let once = scripts("echo '\"ready\"' >&0; read -r q; echo '{\"accepted\":7}' >&0; read -r q; kill -SEGV $$", 1, LONG);
-    let jobs = ["a", "b", "c"].map(|program| Job { chip: &Chip::V6E, program: program.to_string(), estimate: true });
+    let jobs =
+        ["a", "b", "c"].map(|program| Job { chip: &Chip::V6E, program: program.to_string(), estimate: Some(program.to_string()) });
     let seven = Verdict::Accepted { estimate: Estimate::Cycles(7) };
     assert_eq!(once.judge(&jobs, &mut |_, _| {}), Ok(vec![seven.clone(), seven.clone(), seven]));
 }
