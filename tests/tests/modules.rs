@@ -131,8 +131,7 @@ fn operands_have_the_users_types() {
             assert!(signature.contains(&wanted), "{signature}");
             // The array, and no scalar, is in device memory.
             let colours = "\\22input_memory_space_colors\\22: [{\\22operand_index\\22: 2, \\22color\\22: 0}]";
-            // What is converted before the call XLA places.
-            assert_eq!(text.contains(colours), !matches!(dtype, DType::Bool | DType::F16), "{text}");
+            assert!(text.contains(colours), "{text}");
             programs.push(text);
         }
         assert!(programs.len() >= 14, "{} types on {}", programs.len(), chip.name);

@@ -132,8 +132,7 @@ impl Module {
         for (array, low) in arrays {
             let held = self.store(&array);
             let operand = self.padded(held, &low);
-            // What XLA computes before the call it places itself: another place would contradict it.
-            if self.placed && operand.name == array.name {
+            if self.placed {
                 placed.push(passed.len());
             }
             passed.push(operand);
