@@ -5,6 +5,7 @@
 //! legalises what it is given in turn: nothing but [`Lowering::emit`] adds an operation, and only a native one.
 
 use super::divisible::{self, Fact};
+use super::repeats::{self, Repeats};
 use super::table::{native, partial};
 use super::{Illegal, Rule, elementwise, memory, product, represented, structure};
 use crate::chips::Chip;
@@ -36,12 +37,14 @@ pub(super) struct Lowering<'a> {
     /// Trailing zero bits of new scalars, and of those of the source that have no operation.
     zeros: HashMap<Value, u32>,
     source_zeros: HashMap<Value, u32>,
+    /// Which new tiles libtpu keeps as one row or column that stands for all.
+    pub(super) repeats: HashMap<Value, Repeats>,
     /// What makes the new values, of those operations that others must know.
     made: HashMap<Value, (OpKind, Vec<Value>)>,
     /// The tile that a chain of reshapes started from.
     reshaped: HashMap<Value, Value>,
     /// The tile that has the same elements in the same order: of a reshape, and of a transposition that moves dimensions of 1.
-    reordered: HashMap<Value, Value>,
+    pub(super) reordered: HashMap<Value, Value>,
     /// The place and the name of the operation that is being lowered.
     loc: Loc,
     at: String,
@@ -58,6 +61,7 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         literals: HashMap::new(),
         zeros: HashMap::new(),
         source_zeros: HashMap::new(),
+        repeats: HashMap::new(),
         made: HashMap::new(),
         reshaped: HashMap::new(),
         reordered: HashMap::new(),
@@ -205,6 +209,16 @@ impl Lowering<'_> {
         self.literals.get(&value).copied()
     }
 
+    /// The new tile of which another is a reshape; of no other, itself.
+    pub(super) fn before_reshapes(&self, value: Value) -> Value {
+        self.reshaped.get(&value).copied().unwrap_or(value)
+    }
+
+    /// Whether all rows and columns of a new tile are one for libtpu.
+    pub(super) fn repeats(&self, value: Value) -> Repeats {
+        self.repeats.get(&value).copied().unwrap_or_default()
+    }
+
     /// What is known of a new scalar.
     pub(super) fn fact(&self, value: Value) -> Fact {
         match self.literal_of(value) {
@@ -235,6 +249,11 @@ impl Lowering<'_> {
         }
         if let Some(same) = self.undone(kind, operands) {
             return Ok(vec![same]);
+        }
+        if let &[x] = operands
+            && let Some(value) = self.cut_column(kind, x.value)?
+        {
+            return self.lower(kind, &[Typed { value, ty: x.ty }]);
         }
         let plain = operands.iter().all(|o| o.ty == self.ty(o.value));
         let types: Vec<Type> = operands.iter().map(|o| o.ty).collect();
@@ -338,10 +357,15 @@ impl Lowering<'_> {
         let name = kind.mnemonic();
         let facts: Vec<Fact> = operands.iter().map(|&v| self.fact(v)).collect();
         let zeros = divisible::of_op(&kind, &facts);
+        let tiles: Vec<(Type, Repeats)> = operands.iter().map(|&v| (self.ty(v), self.repeats(v))).collect();
+        let repeats = repeats::of_op(&kind, &tiles);
         let results = match self.builder.results(kind, operands, self.loc.clone()) {
             Ok(results) => results,
             Err(fault) => unreachable!("`{name}` in a lowering breaks a rule: {fault}"),
         };
+        if let (Some(&result), true) = (results.first(), repeats.contains(&true)) {
+            self.repeats.insert(result, repeats);
+        }
         if let (Some(literal), Some(&result)) = (known, results.first()) {
             self.literals.insert(result, literal);
         }
