@@ -15,6 +15,7 @@ pub mod legalised;
 pub mod legality;
 pub mod libtpu;
 pub mod matrix;
+pub mod movement;
 pub mod one_op;
 pub mod pictured;
 pub mod prediction;

@@ -60,10 +60,10 @@ pub fn predict(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Prediction {
     let flow = model.flow(&turns, true);
     prediction.cycles = cycles(flow.cycles);
     prediction.overheads =
-        Overheads { fill: cycles(flow.fill), drain: cycles(flow.drain), steps: cycles(flow.between), waits: cycles(flow.waits) };
+        Overheads { fill: cycles(flow.fill), drain: cycles(flow.drain), steps: cycles(flow.between), waits: cycles(flow.waits + flow.body.stalls) };
     for unit in Unit::ALL {
         prediction.units.0[unit as usize] = cycles(match unit {
-            Unit::Dma => flow.copying - flow.copy_latency,
+            Unit::Dma => flow.copying - flow.copy_latency + flow.body.work.of(unit),
             Unit::Scalar => flow.body.work.of(unit) + flow.between,
             _ => flow.body.work.of(unit),
         });

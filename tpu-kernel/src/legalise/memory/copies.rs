@@ -120,8 +120,11 @@ impl Slice {
         }
         let first = self.dims.iter().position(|d| d.kept)?;
         let (rows, multiple) = (self.rows?, self.multiple(first).unwrap_or(1));
-        // One row is all there is, or none.
-        let multiple = if rank - first == 2 && self.bits == 32 && !self.few_columns() { multiple.max(8) } else { multiple };
+        // Fewer rows than those of a tile of bytes are copied by eights; of words also where there is one row.
+        let multiple = match rank - first {
+            2 if self.bits != 32 || !self.few_columns() => 8,
+            _ => multiple,
+        };
         (1usize << rows.zeros.min(30) < multiple).then(|| Rule::CopyRows { axis: first, memory: memory(), multiple })
     }
 
