@@ -7,15 +7,10 @@ use tpu_kernel::prelude::*;
 
 type Outputs = Result<Vec<Vec<f64>>, String>;
 
-/// The sum, rounded to the type of the elements.
+/// The sum, as it is stored in the type of the elements.
 pub(crate) fn add(call: &Call) -> Outputs {
     let (x, y) = (call.array("x")?, call.array("y")?);
-    let round = |sum: f64| match x.dtype {
-        DType::Bf16 => bf16::from_f64(sum).to_f64(),
-        DType::F32 => f64::from(sum as f32),
-        _ => sum,
-    };
-    Ok(vec![x.values.iter().zip(&y.values).map(|(x, y)| round(x + y)).collect()])
+    Ok(vec![x.values.iter().zip(&y.values).map(|(a, b)| x.stored(a + b)).collect()])
 }
 
 /// The factors as they enter the multiplier: at the default precision those of f32 are rounded to bf16.

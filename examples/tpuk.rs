@@ -38,6 +38,7 @@ fn catalogue() -> Catalogue {
         .sizes([("m", 200), ("n", 160), ("k", 150)])
         .reference(references::matmul)
         .tolerance(1e-6)
+        .tolerance_at(Precision::High, 1e-5)
         .bench("matmul_f32_1024", square("f32", "highest"))
         .bench("matmul_bf16_1024", square("bf16", "default"));
 

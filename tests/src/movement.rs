@@ -1,552 +1,352 @@
-//! Kernels that move memory by hand, as text with an element type in it.
+//! Random programs that move memory by hand, with what they must leave, computed beside them.
+//!
+//! The oracle shares nothing with any executor: memory is a list of numbers, a view the list of positions that it shows, found
+//! by indexing lists as NumPy does. Every copy is waited for before anything touches what it reads or writes, so that the
+//! program has one meaning whenever its copies happen.
 
-use tpu_kernel::ir::DType;
+use crate::executors::Array;
+use crate::generate::Rng;
+use tpu_kernel::ir::{
+    BinaryOp, Builder, DType, Kernel, Literal, Loc, OpKind, ParamKind, SemaphoreKind, Shape, SizeExpr, Space, Type, Value,
+};
+use tpu_kernel::launch::Binding;
 
-/// The text with the element type in place of `TYPE`, and the numbers that the bodies use.
-fn text(body: &str, dtype: DType) -> String {
-    body.replace("TYPE", dtype.name())
+/// A program, its launch, and what its outputs must be.
+pub struct Program {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The numbers of the launch.
+    pub binding: Binding,
+    /// The inputs.
+    pub inputs: Vec<Array>,
+    /// The scalars: starts that no one knows before the launch.
+    pub scalars: Vec<Literal>,
+    /// The outputs that it must leave.
+    pub outputs: Vec<Array>,
 }
 
-const NUMBERS: &str = "    %z = const 0 : i32
-    %one = const 1 : i32
-    %two = const 2 : i32
-    %three = const 3 : i32
-    %four = const 4 : i32
-    %eight = const 8 : i32
-    %many = const 32 : i32
-";
-
-fn kernel(head: &str, body: &str, dtype: DType) -> String {
-    text(&format!("kernel @k() {{\n{head}  body {{\n{NUMBERS}{body}  }}\n}}\n"), dtype)
+/// A memory with its elements as they are now.
+struct Memory {
+    value: Value,
+    space: Space,
+    /// Whether its extents are those of an array of the launch.
+    array: bool,
+    writable: bool,
+    dims: Vec<usize>,
+    elements: Vec<i32>,
 }
 
-/// A whole array into scratch, and from there into a window.
-pub fn whole(dtype: DType) -> String {
-    kernel(
-        "  in %x: hbm<?x?xTYPE> = [7, 100]
-  out %o: vmem<7x100xTYPE> = [7, 100] blocks [7, 100] at () {
-    %c = const 0 : i32
-    yield %c, %c
-  }
-  scratch %buf: vmem<7x100xTYPE>
-  scratch %sem: semaphore<dma>
-",
-        "    %from = view %x[%z, %z] : hbm<7x100xTYPE>
-    dma_start %from, %buf, %sem
-    dma_wait %from, %buf, %sem
-    %t = load %buf[%z, %z] : tile<7x100xTYPE>
-    store %t, %o[%z, %z]
-",
-        dtype,
-    )
+/// A view: its value, its shape, and the positions of its elements in row-major order.
+#[derive(Clone)]
+struct View {
+    value: Value,
+    memory: usize,
+    dims: Vec<usize>,
+    positions: Vec<usize>,
 }
 
-/// An array into another, whole.
-pub fn between_arrays(dtype: DType) -> String {
-    kernel(
-        "  in %x: hbm<?x?xTYPE> = [64, 256]
-  out %o: hbm<?x?xTYPE> = [64, 256]
-  out %p: hbm<?x?xTYPE> = [64, 256]
-  scratch %sem: semaphore<2xdma>
-",
-        "    %a = semaphore_at %sem[%z] : semaphore<dma>
-    %b = semaphore_at %sem[%one] : semaphore<dma>
-    dma_start %x, %o, %a priority 1
-    %low = view %x[%z, %z] : hbm<32x256xTYPE>
-    %high = view %x[%many, %z] : hbm<32x256xTYPE>
-    %to_low = view %p[%z, %z] : hbm<32x256xTYPE>
-    %to_high = view %p[%many, %z] : hbm<32x256xTYPE>
-    dma_start %low, %to_high, %b
-    dma_wait %low, %to_high, %b
-    dma_start %high, %to_low, %b
-    dma_wait %high, %to_low, %b
-    dma_wait %x, %o, %a
-",
-        dtype,
-    )
+/// A copy that is started and not waited for.
+struct Flying {
+    operands: Vec<Value>,
+    from: (usize, Vec<usize>),
+    to: (usize, Vec<usize>),
 }
 
-/// Parts of an array into scratch and out again, one after the other.
-pub fn parts(dtype: DType) -> String {
-    kernel(
-        "  in %x: hbm<?x?xTYPE> = [128, 256]
-  out %o: hbm<?x?xTYPE> = [128, 256]
-  scratch %buf: vmem<32x128xTYPE>
-  scratch %sem: semaphore<dma>
-",
-        "    %half = const 128 : i32
-    for %i = %z to %four step %one {
-      %row = mul %i, %many : i32
-      for %j = %z to %two step %one {
-        %column = mul %j, %half : i32
-        %from = view %x[%row, %column] : hbm<32x128xTYPE>
-        dma_start %from, %buf, %sem
-        dma_wait %from, %buf, %sem
-        %t = load %buf[%z, %z] : tile<32x128xTYPE>
-        store %t, %buf[%z, %z]
-        %to = view %o[%row, %column] : hbm<32x128xTYPE>
-        dma_start %buf, %to, %sem priority 1
-        dma_wait %buf, %to, %sem
-      }
+struct Writer {
+    b: Builder,
+    rng: Rng,
+    memories: Vec<Memory>,
+    /// Scalar operands by number.
+    starts: Vec<Value>,
+    semaphores: Value,
+    flying: Vec<(usize, Flying)>,
+}
+
+/// How many scalars: scalar i is i.
+const STARTS: usize = 4;
+/// How many semaphores.
+const SEMAPHORES: usize = 3;
+const POISON: i32 = i32::MIN;
+
+/// The program of that number.
+pub fn program(seed: u64) -> Program {
+    let mut rng = Rng::new(seed ^ 0x6d6f_7665);
+    let mut b = Builder::new("movement", Loc::UNKNOWN);
+    let mut memories = vec![];
+    let random_dims = |rng: &mut Rng| (0..1 + rng.below(3)).map(|_| 1 + rng.below(5)).collect::<Vec<usize>>();
+    let sizes = |dims: &[usize]| dims.iter().map(|&n| SizeExpr::Const(n as i64)).collect::<Vec<_>>();
+    let (mut inputs, mut arrays) = (vec![], vec![]);
+    for at in 0..2 {
+        let dims = random_dims(&mut rng);
+        let elements: Vec<i32> = (0..dims.iter().product::<usize>()).map(|_| rng.below(2000) as i32 - 1000).collect();
+        inputs.push(Array::new(DType::I32, &dims, elements.iter().map(|&n| Literal::from(n))));
+        let ty = Type::Array(Space::Hbm, DType::I32, dims.len());
+        let value = b.param(&format!("x{at}"), ty, ParamKind::InArray(sizes(&dims)), Loc::UNKNOWN);
+        arrays.push(dims.clone());
+        memories.push(Memory { value, space: Space::Hbm, array: true, writable: false, dims, elements });
     }
-",
-        dtype,
-    )
-}
-
-/// The next part arrives while one is read; its rows are the grid's.
-pub fn buffered(dtype: DType) -> String {
-    text(
-        &format!(
-            "kernel @k() {{
-  grid i = 4 arbitrary
-  in %x: hbm<?x?xTYPE> = [128, 100]
-  out %o: vmem<32x100xTYPE> = [128, 100] blocks [32, 100] at (%g) {{
-    %c = const 0 : i32
-    yield %g, %c
-  }}
-  scratch %buf: vmem<2x32x100xTYPE>
-  scratch %sems: semaphore<2xdma>
-  body {{
-{NUMBERS}    %i = program_id 0 : i32
-    %n = num_programs 0 : i32
-    %first = eq %i, %z : bool
-    if %first {{
-      %from0 = view %x[%z, %z] : hbm<32x100xTYPE>
-      %room0 = view %buf[%z, %z, %z] : vmem<1x32x100xTYPE>
-      %to0 = view_squeezed %room0 axes [0] : vmem<32x100xTYPE>
-      %sem0 = semaphore_at %sems[%z] : semaphore<dma>
-      dma_start %from0, %to0, %sem0
-    }}
-    %next = add %i, %one : i32
-    %more = lt %next, %n : bool
-    if %more {{
-      %slot1 = rem %next, %two : i32
-      %row1 = mul %next, %many : i32
-      %from1 = view %x[%row1, %z] : hbm<32x100xTYPE>
-      %room1 = view %buf[%slot1, %z, %z] : vmem<1x32x100xTYPE>
-      %to1 = view_squeezed %room1 axes [0] : vmem<32x100xTYPE>
-      %sem1 = semaphore_at %sems[%slot1] : semaphore<dma>
-      dma_start %from1, %to1, %sem1
-    }}
-    %slot = rem %i, %two : i32
-    %row = mul %i, %many : i32
-    %from = view %x[%row, %z] : hbm<32x100xTYPE>
-    %room = view %buf[%slot, %z, %z] : vmem<1x32x100xTYPE>
-    %to = view_squeezed %room axes [0] : vmem<32x100xTYPE>
-    %sem = semaphore_at %sems[%slot] : semaphore<dma>
-    dma_wait %from, %to, %sem
-    %t = load %to[%z, %z] : tile<32x100xTYPE>
-    store %t, %o[%z, %z]
-  }}
-}}
-"
-        ),
-        dtype,
-    )
-}
-
-/// Matrices of a stack in another order.
-pub fn leading(dtype: DType) -> String {
-    kernel(
-        "  in %x: hbm<?x?x?xTYPE> = [5, 16, 100]
-  out %o: hbm<?x?x?xTYPE> = [5, 16, 100]
-  scratch %buf: vmem<16x100xTYPE>
-  scratch %sem: semaphore<dma>
-",
-        "    for %i = %z to %four step %one {
-      %x1 = view %x[%i, %z, %z] : hbm<1x16x100xTYPE>
-      %from = view_squeezed %x1 axes [0] : hbm<16x100xTYPE>
-      dma_start %from, %buf, %sem
-      dma_wait %from, %buf, %sem
-      %j = sub %four, %i : i32
-      %o1 = view %o[%j, %z, %z] : hbm<1x16x100xTYPE>
-      %to = view_squeezed %o1 axes [0] : hbm<16x100xTYPE>
-      dma_start %buf, %to, %sem
-      dma_wait %buf, %to, %sem
+    let mut own = |b: &mut Builder, name: String, space, array: bool, dims: Vec<usize>| {
+        let (ty, kind) = match array {
+            true => (Type::Array(space, DType::I32, dims.len()), ParamKind::OutArray(sizes(&dims))),
+            false => (Type::Ref(space, DType::I32, Shape::new(&dims)), ParamKind::Scratch),
+        };
+        let value = b.param(&name, ty, kind, Loc::UNKNOWN);
+        arrays.push(if array { dims.clone() } else { vec![] });
+        let elements = vec![POISON; dims.iter().product()];
+        memories.push(Memory { value, space, array, writable: true, dims, elements });
+    };
+    for at in 0..2 {
+        let dims = random_dims(&mut rng);
+        own(&mut b, format!("o{at}"), Space::Hbm, true, dims);
     }
-",
-        dtype,
-    )
-}
-
-/// Eight times as many rows as the launch says.
-pub fn rows(dtype: DType) -> String {
-    kernel(
-        "  scalar %n: i32
-  in %x: hbm<?x?xTYPE> = [32, 128]
-  out %o: hbm<?x?xTYPE> = [32, 128]
-  out %p: vmem<32x128xTYPE> = [32, 128] blocks [32, 128] at () {
-    %c = const 0 : i32
-    yield %c, %c
-  }
-  scratch %buf: vmem<2x32x128xTYPE>
-  scratch %sem: semaphore<dma>
-",
-        "    %rows = mul %n, %eight : i32
-    %k1 = view %buf[%one, %z, %z] : vmem<1x32x128xTYPE>
-    %k = view_squeezed %k1 axes [0] : vmem<32x128xTYPE>
-    dma_start %x, %o, %sem
-    dma_wait %x, %o, %sem
-    %all = view %x[%z, %z] : hbm<32x128xTYPE>
-    dma_start %all, %k, %sem
-    dma_wait %all, %k, %sem
-    %room = view %x[%z, %z] : hbm<32x128xTYPE>
-    dma_start %room, %k, %sem, %rows
-    dma_wait %room, %k, %sem, %rows
-    %back = view %o[%z, %z] : hbm<32x128xTYPE>
-    dma_start %k, %back, %sem, %rows
-    dma_wait %k, %back, %sem, %rows
-    %t = load %k[%z, %z] : tile<32x128xTYPE>
-    store %t, %p[%z, %z]
-",
-        dtype,
-    )
-}
-
-/// Parts of a vector.
-pub fn vectors(dtype: DType) -> String {
-    kernel(
-        "  in %x: hbm<?xTYPE> = [4096]
-  out %o: hbm<?xTYPE> = [4096]
-  scratch %buf: vmem<2x1024xTYPE>
-  scratch %row: vmem<1024xTYPE>
-  scratch %sem: semaphore<dma>
-",
-        "    %part = const 1024 : i32
-    for %i = %z to %four step %one {
-      %j = sub %three, %i : i32
-      %at = mul %i, %part : i32
-      %there = mul %j, %part : i32
-      %from = view %x[%at] : hbm<1024xTYPE>
-      %to = view %o[%there] : hbm<1024xTYPE>
-      dma_start %from, %row, %sem
-      dma_wait %from, %row, %sem
-      dma_start %row, %to, %sem
-      dma_wait %row, %to, %sem
+    for at in 0..2 {
+        let dims = random_dims(&mut rng);
+        own(&mut b, format!("v{at}"), Space::Vmem, false, dims);
     }
-",
-        dtype,
-    )
-}
+    let dims = random_dims(&mut rng);
+    own(&mut b, "s".to_string(), Space::Smem, false, dims);
+    let semaphores = Type::Semaphore(SemaphoreKind::Dma, Shape::new(&[SEMAPHORES]));
+    let semaphores = b.param("sems", semaphores, ParamKind::Scratch, Loc::UNKNOWN);
+    arrays.push(vec![]);
+    let starts: Vec<Value> =
+        (0..STARTS).map(|n| b.param(&format!("n{n}"), Type::Scalar(DType::I32), ParamKind::Scalar, Loc::UNKNOWN)).collect();
+    arrays.extend(vec![vec![]; STARTS]);
 
-/// Windows with a squeezed dimension as source and target.
-pub fn windows(dtype: DType) -> String {
-    text(
-        &format!(
-            "kernel @k() {{
-  grid i = 3 arbitrary
-  in %x: vmem<16x128xTYPE> = [3, 16, 128] blocks [squeezed, 16, 128] at (%g) {{
-    %c = const 0 : i32
-    yield %g, %c, %c
-  }}
-  out %o: vmem<16x128xTYPE> = [3, 16, 128] blocks [squeezed, 16, 128] at (%g1) {{
-    %c1 = const 0 : i32
-    yield %g1, %c1, %c1
-  }}
-  out %p: hbm<?x?x?xTYPE> = [3, 16, 128]
-  scratch %sem: semaphore<dma>
-  body {{
-{NUMBERS}    %i = program_id 0 : i32
-    dma_start %x, %o, %sem
-    dma_wait %x, %o, %sem
-    %p1 = view %p[%i, %z, %z] : hbm<1x16x128xTYPE>
-    %to = view_squeezed %p1 axes [0] : hbm<16x128xTYPE>
-    dma_start %x, %to, %sem
-    dma_wait %x, %to, %sem
-  }}
-}}
-"
-        ),
-        dtype,
-    )
-}
-
-/// Rows by their indices, of words.
-pub fn single_rows(dtype: DType) -> String {
-    kernel(
-        "  prefetch %ids: smem<?xi32> = [4]
-  in %x: hbm<?x?xTYPE> = [7, 100]
-  out %o: vmem<4x100xTYPE> = [4, 100] blocks [4, 100] at (%ids0: smem<?xi32>) {
-    %c = const 0 : i32
-    yield %c, %c
-  }
-  scratch %sems: semaphore<4xdma>
-",
-        "    for %i = %z to %four step %one {
-      %id = load_scalar %ids[%i] : i32
-      %from = view %x[%id, %z] : hbm<1x100xTYPE>
-      %to = view %o[%i, %z] : vmem<1x100xTYPE>
-      %sem = semaphore_at %sems[%i] : semaphore<dma>
-      dma_start %from, %to, %sem
+    let mut writer = Writer { b, rng, memories, starts, semaphores, flying: vec![] };
+    for _ in 0..4 {
+        let (from, to) = (writer.rng.below(2), 4 + writer.rng.below(3));
+        writer.copy_between(from, to);
     }
-    for %k = %z to %four step %one {
-      %ik = load_scalar %ids[%k] : i32
-      %again = view %x[%ik, %z] : hbm<1x100xTYPE>
-      %there = view %o[%k, %z] : vmem<1x100xTYPE>
-      %semk = semaphore_at %sems[%k] : semaphore<dma>
-      dma_wait %again, %there, %semk
+    for _ in 0..6 + writer.rng.below(24) {
+        writer.statement(0);
     }
-",
-        dtype,
-    )
-}
-
-/// A vector into scalar memory, from there in reverse into another, and that into an array and a window.
-pub fn scalars(dtype: DType) -> String {
-    kernel(
-        "  in %x: hbm<?xTYPE> = [40]
-  out %o: hbm<?xTYPE> = [40]
-  out %p: vmem<8x128xTYPE> = [8, 128] blocks [8, 128] at () {
-    %c = const 0 : i32
-    yield %c, %c
-  }
-  scratch %a: smem<40xTYPE>
-  scratch %b: smem<40xTYPE>
-  scratch %sem: semaphore<dma>
-",
-        "    %last = const 39 : i32
-    %end = const 40 : i32
-    %from = view %x[%z] : hbm<40xTYPE>
-    dma_start %from, %a, %sem
-    dma_wait %from, %a, %sem
-    for %i = %z to %end step %one {
-      %s = load_scalar %a[%i] : TYPE
-      %j = sub %last, %i : i32
-      store_scalar %s, %b[%j]
+    // Each output is written by something: one element fits everywhere.
+    for output in 2..4 {
+        let from = writer.rng.below(2);
+        writer.copy_of(from, output, &[1]);
     }
-    %to = view %o[%z] : hbm<40xTYPE>
-    dma_start %b, %to, %sem
-    dma_wait %b, %to, %sem
-    %t = load_scalar %b[%three] : TYPE
-    %u = load_scalar %b[%four] : TYPE
-    %same = eq %t, %u : bool
-    %v = select %same, %t, %u : TYPE
-    %tile = broadcast %v : tile<8x128xTYPE>
-    store %tile, %p[%z, %z]
-",
-        dtype,
-    )
+    writer.land(|_| true);
+    let outputs =
+        writer.memories[2..4].iter().map(|m| Array::new(DType::I32, &m.dims, m.elements.iter().map(|&n| Literal::from(n))));
+    let outputs = outputs.collect();
+    let kernel = writer.b.finish().expect("every region is closed");
+    let scalars = (0..STARTS as i32).map(Literal::from).collect();
+    Program { kernel, binding: Binding { sizes: vec![], grid: vec![], arrays }, inputs, scalars, outputs }
 }
 
-/// A prefetched table that the body reads through views and writes.
-pub fn table(dtype: DType) -> String {
-    kernel(
-        "  prefetch %x: smem<?x?xTYPE> = [8, 12]
-  out %o: vmem<4x128xTYPE> = [4, 128] blocks [4, 128] at (%x0: smem<?x?xTYPE>) {
-    %c = const 0 : i32
-    yield %c, %c
-  }
-",
-        "    for %i = %z to %four step %one {
-      %part = view %x[%two, %i] strides [1, 2] : smem<3x3xTYPE>
-      %row = view %part[%one, %z] : smem<1x3xTYPE>
-      %line = view_squeezed %row axes [0] : smem<3xTYPE>
-      %s = load_scalar %line[%two] : TYPE
-      store_scalar %s, %line[%one]
-      %t = load_scalar %part[%one, %one] : TYPE
-      %tile = broadcast %t : tile<1x128xTYPE>
-      %to = view %o[%i, %z] : vmem<1x128xTYPE>
-      store %tile, %to[%z, %z]
+impl Writer {
+    fn emit(&mut self, kind: OpKind, operands: &[Value]) -> Option<Value> {
+        self.b.op(kind, operands, Loc::UNKNOWN).expect("the program breaks no rule")
     }
-",
-        dtype,
-    )
-}
 
-/// Blocks by indices of that type.
-pub fn prefetch(dtype: DType) -> String {
-    let index = if dtype == DType::I32 { "" } else { "    %n = cast %id : i32\n" };
-    let block = if dtype == DType::I32 { "%id" } else { "%n" };
-    text(
-        &format!(
-            "kernel @k() {{
-  grid i = 4 arbitrary
-  prefetch %ids: smem<?xTYPE> = [4]
-  in %x: vmem<8x128xf32> = [32, 128] blocks [8, 128] at (%g, %ids0: smem<?xTYPE>) {{
-    %id = load_scalar %ids0[%g] : TYPE
-{index}    %c = const 0 : i32
-    yield {block}, %c
-  }}
-  out %o: vmem<8x128xf32> = [32, 128] blocks [8, 128] at (%g1, %ids1: smem<?xTYPE>) {{
-    %c1 = const 0 : i32
-    yield %g1, %c1
-  }}
-  body {{
-    %z = const 0 : i32
-    %t = load %x[%z, %z] : tile<8x128xf32>
-    store %t, %o[%z, %z]
-  }}
-}}
-"
-        ),
-        dtype,
-    )
-}
-
-/// Memory that lives for a turn of a loop, and values that leave it.
-pub fn scoped(dtype: DType) -> String {
-    kernel(
-        "  in %x: hbm<?x?xTYPE> = [16, 128]
-  out %o: vmem<16x128xTYPE> = [16, 128] blocks [16, 128] at () {
-    %c = const 0 : i32
-    yield %c, %c
-  }
-",
-        "    for %i = %z to %two step %one {
-      %row = mul %i, %eight : i32
-      %t, %n, %hit, %first = scoped (%buf: vmem<8x128xTYPE>, %cell: smem<2xTYPE>, %count: smem<1xi32>, %sem: semaphore<dma>, %pair: semaphore<2xregular>) : tile<8x128xTYPE>, i32, bool, TYPE {
-        %from = view %x[%row, %z] : hbm<8x128xTYPE>
-        dma_start %from, %buf, %sem
-        dma_wait %from, %buf, %sem
-        %part = load %buf[%i, %z] : tile<1x128xTYPE>
-        %again = load %buf[%z, %z] : tile<8x128xTYPE>
-        store %part, %buf[%z, %z]
-        %tile = load %buf[%z, %z] : tile<8x128xTYPE>
-        %corner = load %buf[%z, %z] : tile<1x1xTYPE>
-        %s = extract %corner [0, 0] : TYPE
-        store_scalar %s, %cell[%one]
-        %held = load_scalar %cell[%one] : TYPE
-        store_scalar %row, %count[%z]
-        %counted = load_scalar %count[%z] : i32
-        %one_of = semaphore_at %pair[%i] : semaphore<regular>
-        semaphore_signal %one_of, %one
-        semaphore_wait %one_of, %one
-        %truth = eq %counted, %row : bool
-        yield %tile, %counted, %truth, %held
-      }
-      if %hit {
-        store %t, %o[%n, %z]
-        %fill = broadcast %first : tile<1x128xTYPE>
-        %last = add %n, %three : i32
-        store %fill, %o[%last, %z]
-      }
+    fn value(&mut self, kind: OpKind, operands: &[Value]) -> Value {
+        self.emit(kind, operands).expect("a result")
     }
-",
-        dtype,
-    )
-}
 
-/// Regular semaphores: signals, waits, counts.
-pub const SEMAPHORES: &str = "kernel @k() {
-  in %x: vmem<8x128xi32> = [8, 128] blocks [8, 128] at () {
-    %c = const 0 : i32
-    yield %c, %c
-  }
-  out %o: vmem<8x128xi32> = [8, 128] blocks [8, 128] at () {
-    %c1 = const 0 : i32
-    yield %c1, %c1
-  }
-  scratch %sems: semaphore<2x3xregular>
-  scratch %sem: semaphore<regular>
-  body {
-    %z = const 0 : i32
-    %one = const 1 : i32
-    %two = const 2 : i32
-    %a = semaphore_at %sems[%one, %two] : semaphore<regular>
-    semaphore_signal %a, %two
-    semaphore_signal %sem, %one
-    %n = semaphore_read %a : i32
-    semaphore_wait %a, %one
-    %m = semaphore_read %a : i32
-    semaphore_wait %a, %one
-    semaphore_wait %sem, %one
-    %sum = add %n, %m : i32
-    %t = load %x[%z, %z] : tile<8x128xi32>
-    %s = broadcast %sum : tile<8x128xi32>
-    %u = add %t, %s : tile<8x128xi32>
-    store %u, %o[%z, %z]
-  }
-}
-";
+    /// That number, as a constant or as an operand that has it.
+    fn number(&mut self, n: usize) -> Value {
+        if n < STARTS && self.rng.chance(50) { self.starts[n] } else { self.b.constant(n as i32, Loc::UNKNOWN) }
+    }
 
-/// Loads and stores through views of views, from starts that are not known.
-pub fn views(dtype: DType) -> String {
-    kernel(
-        "  scalar %m: i32
-  scalar %n: i32
-  in %x: vmem<3x32x128xTYPE> = [3, 32, 128] blocks [3, 32, 128] at () {
-    %c = const 0 : i32
-    yield %c, %c, %c
-  }
-  out %o: vmem<3x32x128xTYPE> = [3, 32, 128] blocks [3, 32, 128] at () {
-    %c1 = const 0 : i32
-    yield %c1, %c1, %c1
-  }
-",
-        "    %all = load %x[%z, %z, %z] : tile<3x32x128xTYPE>
-    store %all, %o[%z, %z, %z]
-    %x1 = view %x[%m, %n, %z] : vmem<1x20x128xTYPE>
-    %x2 = view_squeezed %x1 axes [0] : vmem<20x128xTYPE>
-    %x3 = view %x2[%three, %z] : vmem<12x128xTYPE>
-    %t = load %x3[%m, %z] : tile<8x128xTYPE>
-    %o1 = view %o[%two, %z, %z] : vmem<1x32x128xTYPE>
-    %o2 = view_squeezed %o1 axes [0] : vmem<32x128xTYPE>
-    %o3 = view %o2[%eight, %z] : vmem<16x128xTYPE>
-    store %t, %o3[%m, %z]
-    %o4 = view %o[%z, %n, %z] : vmem<2x1x128xTYPE>
-    %o5 = view_squeezed %o4 axes [1] : vmem<2x128xTYPE>
-    %row = load %o5[%z, %z] : tile<1x128xTYPE>
-    store %row, %o5[%one, %z]
-",
-        dtype,
-    )
-}
+    fn statement(&mut self, depth: usize) {
+        match self.rng.below(if depth < 2 { 10 } else { 9 }) {
+            0..4 => {
+                let (from, to) = (self.rng.below(self.memories.len()), 2 + self.rng.below(self.memories.len() - 2));
+                self.copy_between(from, to);
+            }
+            4..6 => self.load_and_store(),
+            6..8 => self.scalar(),
+            8 => {
+                let which = self.rng.below(3);
+                self.land(|at| at == which);
+            }
+            _ => self.scoped(depth),
+        }
+    }
 
-/// Every third row, of every second of a view.
-pub fn strided(dtype: DType) -> String {
-    kernel(
-        "  scalar %n: i32
-  in %x: vmem<32x128xTYPE> = [32, 128] blocks [32, 128] at () {
-    %c = const 0 : i32
-    yield %c, %c
-  }
-  out %o: vmem<32x128xTYPE> = [32, 128] blocks [32, 128] at () {
-    %c1 = const 0 : i32
-    yield %c1, %c1
-  }
-",
-        "    %all = load %x[%z, %z] : tile<32x128xTYPE>
-    store %all, %o[%z, %z]
-    %x1 = view %x[%n, %z] strides [2, 1] : vmem<14x128xTYPE>
-    %x2 = view %x1[%one, %z] strides [3, 1] : vmem<4x128xTYPE>
-    %t = load %x2[%z, %z] : tile<4x128xTYPE>
-    %o1 = view %o[%one, %z] strides [2, 1] : vmem<15x128xTYPE>
-    store %t, %o1[%two, %z]
-",
-        dtype,
-    )
-}
+    /// Waits for what touches these positions: of a read only for what writes them.
+    fn settle(&mut self, view: &View, written: bool) {
+        let touches =
+            |memory: usize, positions: &[usize]| memory == view.memory && positions.iter().any(|p| view.positions.contains(p));
+        let waits: Vec<usize> = self
+            .flying
+            .iter()
+            .filter(|(_, f)| touches(f.to.0, &f.to.1) || (written && touches(f.from.0, &f.from.1)))
+            .map(|(semaphore, _)| *semaphore)
+            .collect();
+        self.land(|semaphore| waits.contains(&semaphore));
+    }
 
-/// A part of an array into scratch, of that shape, from there, and of so many rows; `%n` is the launch's, `%n8` a multiple of 8.
-pub fn part(dtype: DType, [rows, columns]: [usize; 2], at: &str, limit: &str) -> String {
-    let shape = format!("{rows}x{columns}xTYPE");
-    text(
-        &format!(
-            "kernel @k(r, c) {{
-  scalar %n: i32
-  in %x: hbm<?x?xTYPE> = [r, c]
-  out %o: vmem<{shape}> = [{rows}, {columns}] blocks [{rows}, {columns}] at () {{
-    %c = const 0 : i32
-    yield %c, %c
-  }}
-  scratch %sem: semaphore<dma>
-  body {{
-    %z = const 0 : i32
-    %eight = const 8 : i32
-    %n8 = mul %n, %eight : i32
-    %from = view %x[{at}] : hbm<{shape}>
-    dma_start %from, %o, %sem{limit}
-    dma_wait %from, %o, %sem{limit}
-  }}
-}}
-"
-        ),
-        dtype,
-    )
-}
+    /// Waits for the copies of these semaphores, in any order.
+    fn land(&mut self, which: impl Fn(usize) -> bool) {
+        let (mut landing, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.flying).into_iter().partition(|(at, _)| which(*at));
+        self.flying = rest;
+        while !landing.is_empty() {
+            let at = self.rng.below(landing.len());
+            let (_, copy) = landing.swap_remove(at);
+            self.emit(OpKind::DmaWait, &copy.operands);
+        }
+    }
 
-/// Every second row, which no copy moves.
-pub fn part_strided(dtype: DType) -> String {
-    part(dtype, [8, 128], "%z, %z", "").replace("%from = view %x[%z, %z]", "%from = view %x[%z, %z] strides [2, 1]")
+    /// A part of a memory of that shape, through one to three views; `None` where none fits.
+    fn part(&mut self, memory: usize, want: &[usize]) -> Option<View> {
+        let Memory { value, array, dims, .. } = &self.memories[memory];
+        let (array, dims) = (*array, dims.clone());
+        let mut view = View { value: *value, memory, dims: dims.clone(), positions: (0..dims.iter().product()).collect() };
+        // Which of its dimensions stay: as many as are wanted, in order, large enough.
+        let mut kept = vec![];
+        let mut next = 0;
+        for (axis, &extent) in dims.iter().enumerate() {
+            let left = dims.len() - axis;
+            let needed = want.len() - next;
+            if needed > 0 && want[next] <= extent && (left == needed || self.rng.chance(60)) {
+                kept.push(axis);
+                next += 1;
+            }
+        }
+        if next < want.len() {
+            return None;
+        }
+        let steps = usize::from(array) + self.rng.below(2);
+        for step in 0..=steps {
+            let last = step == steps;
+            if !last && !array && self.rng.chance(50) {
+                continue;
+            }
+            let mut starts = vec![];
+            let (mut sizes, mut strides) = (vec![], vec![]);
+            for (axis, &extent) in view.dims.clone().iter().enumerate() {
+                let least = kept.iter().position(|&k| k == axis).map_or(1, |at| want[at]);
+                let size = if last { least } else { least + self.rng.below(extent - least + 1) };
+                let most = if size > 1 { (extent - 1) / (size - 1) } else { 3 };
+                let stride = 1 + self.rng.below(most.max(1));
+                starts.push(self.rng.below(extent - (size - 1) * stride));
+                sizes.push(size);
+                strides.push(stride);
+            }
+            view = self.view(view, &starts, &sizes, &strides);
+        }
+        let squeezed: Vec<usize> = (0..view.dims.len()).filter(|axis| !kept.contains(axis)).collect();
+        if !squeezed.is_empty() {
+            view.value = self.value(OpKind::ViewSqueezed(squeezed.clone()), &[view.value]);
+            view.dims = kept.iter().map(|&axis| view.dims[axis]).collect();
+        }
+        Some(view)
+    }
+
+    fn view(&mut self, of: View, starts: &[usize], sizes: &[usize], strides: &[usize]) -> View {
+        let mut operands = vec![of.value];
+        for &start in starts {
+            operands.push(self.number(start));
+        }
+        let value = self.value(OpKind::View { shape: Shape::new(sizes), strides: strides.to_vec() }, &operands);
+        // Row by row, as nested lists are sliced.
+        let mut positions = of.positions;
+        let mut chunk = positions.len();
+        let mut groups = 1;
+        for axis in 0..sizes.len() {
+            let inner = chunk / of.dims[axis];
+            let mut picked = vec![];
+            for group in 0..groups {
+                for i in 0..sizes[axis] {
+                    let at = group * chunk + (starts[axis] + i * strides[axis]) * inner;
+                    picked.extend_from_slice(&positions[at..at + inner]);
+                }
+            }
+            positions = picked;
+            groups *= sizes[axis];
+            chunk = inner;
+        }
+        View { value, memory: of.memory, dims: sizes.to_vec(), positions }
+    }
+
+    /// A copy between parts of two memories, or of one, of a shape that both have.
+    fn copy_between(&mut self, from: usize, to: usize) {
+        let both = [from, to].map(|m| self.memories[m].space);
+        if both == [Space::Smem; 2] || !self.memories[to].writable {
+            return;
+        }
+        let rank = 1 + self.rng.below(self.memories[from].dims.len().min(self.memories[to].dims.len()));
+        let want: Vec<usize> = (0..rank).map(|_| 1 + self.rng.below(3)).collect();
+        self.copy_of(from, to, &want);
+    }
+
+    /// A copy of that shape, where both have it.
+    fn copy_of(&mut self, from: usize, to: usize, want: &[usize]) {
+        let (Some(source), Some(target)) = (self.part(from, want), self.part(to, want)) else { return };
+        let semaphore = self.rng.below(SEMAPHORES);
+        let at = self.number(semaphore);
+        let one = self.value(OpKind::SemaphoreAt, &[self.semaphores, at]);
+        self.settle(&source, false);
+        self.settle(&target, true);
+        let mut operands = vec![source.value, target.value, one];
+        let mut count = source.positions.len();
+        if self.rng.chance(30) {
+            let rows = self.rng.below(want[0] + 1);
+            operands.push(self.number(rows));
+            count = count / want[0] * rows;
+        }
+        let (add, priority) = (self.rng.chance(25), self.rng.below(2) as u8);
+        self.emit(OpKind::DmaStart { priority, add }, &operands);
+        let moved: Vec<i32> = source.positions[..count].iter().map(|&p| self.memories[from].elements[p]).collect();
+        for (&p, &n) in target.positions[..count].iter().zip(&moved) {
+            let there = &mut self.memories[to].elements[p];
+            *there = if add { there.wrapping_add(n) } else { n };
+        }
+        let flying = Flying { operands, from: (from, source.positions), to: (to, target.positions) };
+        self.flying.push((semaphore, flying));
+    }
+
+    /// Loads from one view and stores more of it through another.
+    fn load_and_store(&mut self) {
+        let vector: Vec<usize> = (0..self.memories.len()).filter(|&m| self.memories[m].space == Space::Vmem).collect();
+        let (from, to) = (self.rng.pick(&vector), self.rng.pick(&vector));
+        let rank = 1 + self.rng.below(self.memories[from].dims.len().min(self.memories[to].dims.len()));
+        let want: Vec<usize> = (0..rank).map(|_| 1 + self.rng.below(3)).collect();
+        let (Some(source), Some(target)) = (self.part(from, &want), self.part(to, &want)) else { return };
+        self.settle(&source, false);
+        self.settle(&target, true);
+        let zero = self.number(0);
+        let zeros = vec![zero; rank];
+        let tile = self.value(OpKind::Load(Shape::new(&want)), &[vec![source.value], zeros.clone()].concat());
+        let more = self.value(OpKind::Binary(BinaryOp::Add), &[tile, tile]);
+        self.emit(OpKind::Store, &[vec![target.value, more], zeros].concat());
+        let loaded: Vec<i32> = source.positions.iter().map(|&p| self.memories[from].elements[p]).collect();
+        for (&p, &n) in target.positions.iter().zip(&loaded) {
+            self.memories[to].elements[p] = n.wrapping_add(n);
+        }
+    }
+
+    /// Reads an element of scalar memory and writes another.
+    fn scalar(&mut self) {
+        let Some(memory) = (0..self.memories.len()).find(|&m| self.memories[m].space == Space::Smem) else { return };
+        let rank = self.memories[memory].dims.len();
+        let (Some(source), Some(target)) = (self.part(memory, &vec![1; rank]), self.part(memory, &vec![1; rank])) else { return };
+        self.settle(&source, false);
+        self.settle(&target, true);
+        let zero = self.number(0);
+        let zeros = vec![zero; rank];
+        let read = self.value(OpKind::LoadScalar, &[vec![source.value], zeros.clone()].concat());
+        let three = self.b.constant(3, Loc::UNKNOWN);
+        let more = self.value(OpKind::Binary(BinaryOp::Add), &[read, three]);
+        self.emit(OpKind::StoreScalar, &[vec![target.value, more], zeros].concat());
+        let n = self.memories[memory].elements[source.positions[0]];
+        self.memories[memory].elements[target.positions[0]] = n.wrapping_add(3);
+    }
+
+    /// Some statements in a region with memory of its own, all copies of which end inside.
+    fn scoped(&mut self, depth: usize) {
+        let dims: Vec<usize> = (0..1 + self.rng.below(3)).map(|_| 1 + self.rng.below(4)).collect();
+        let args = self.b.begin_region(&[Type::Ref(Space::Vmem, DType::I32, Shape::new(&dims))]);
+        let elements = vec![POISON; dims.iter().product()];
+        self.memories.push(Memory { value: args[0], space: Space::Vmem, array: false, writable: true, dims, elements });
+        for _ in 0..1 + self.rng.below(5) {
+            self.statement(depth + 1);
+        }
+        // The waits name views that are made inside.
+        self.land(|_| true);
+        self.memories.pop();
+        let region = self.b.end_region(&[]);
+        self.b.control(OpKind::Scoped, &[], vec![region], &[], Loc::UNKNOWN);
+    }
 }

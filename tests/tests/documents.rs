@@ -84,6 +84,17 @@ fn kinds() -> Vec<OpKind> {
         dot,
         OpKind::Load(shape),
         OpKind::Store,
+        OpKind::LoadScalar,
+        OpKind::StoreScalar,
+        OpKind::View { shape, strides: vec![1] },
+        OpKind::ViewSqueezed(vec![0]),
+        OpKind::SemaphoreAt,
+        OpKind::DmaStart { priority: 0, add: false },
+        OpKind::DmaWait,
+        OpKind::SemaphoreSignal,
+        OpKind::SemaphoreWait,
+        OpKind::SemaphoreRead,
+        OpKind::Scoped,
         OpKind::ProgramId(0),
         OpKind::NumPrograms(0),
         OpKind::Size(SizeId(0)),
@@ -107,6 +118,9 @@ fn kinds() -> Vec<OpKind> {
             OpKind::Bitcast(_) | OpKind::StochasticRound(_) | OpKind::Slice { .. } | OpKind::Concat { .. } => {}
             OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Sort { .. } | OpKind::Extract(_) | OpKind::Scan { .. } => {}
             OpKind::Reduce { .. } | OpKind::Dot { .. } | OpKind::Load(_) | OpKind::Store => {}
+            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::Scoped => {}
+            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt => {}
+            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {}
             OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => {}
             OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::If | OpKind::For | OpKind::While => {}
         }
@@ -131,7 +145,7 @@ fn every_type_has_a_row() {
         TYPES.iter().filter(|e| e.group == group && e.state == State::Implemented).map(|e| e.name).collect()
     };
     assert_eq!(table("Element types"), DType::ALL.iter().map(|d| d.name()).collect());
-    assert_eq!(table("Memory spaces"), BTreeSet::from([Space::Vmem.name()]));
+    assert_eq!(table("Memory spaces"), Space::ALL.map(Space::name).into_iter().collect());
     assert_eq!(table("Grid"), BTreeSet::from([Semantics::Parallel.name(), Semantics::Arbitrary.name()]));
 }
 

@@ -11,7 +11,7 @@ use tpu_kernel::mosaic;
 use tpu_kernel::passes::{canonicalise, verify};
 use tpu_tests::executors::{Array, same};
 use tpu_tests::generate::Rng;
-use tpu_tests::movement as kernels;
+use tpu_tests::by_hand as kernels;
 use tpu_tests::legalised::{Original, forms};
 use tpu_tests::libtpu::{accepted, judge, library};
 

@@ -65,6 +65,9 @@ fn references_that_fail_are_errors() {
 #[test]
 fn entries_that_do_not_fit_their_kernel_are_errors() {
     assert!(fails(2, &["run", "unknown"]).contains("kernel `unknown` has no `c`"));
+    assert!(fails(3, &["run", "sized"]).contains("`sized` is registered with a size `N`, which it lacks\n  its sizes: n\n"));
+    assert!(fails(3, &["run", "ranged_wrong"]).contains("is registered with a range of `y`, which is none of its inputs"));
+    assert!(fails(3, &["list", "typeless"]).contains("is registered with no element type of `T`"));
     assert!(fails(2, &["run", "open"]).contains("give it with `--config t=f32`"));
     assert!(fails(2, &["run", "unnamed_batch", "--config", "t=f32"]).contains("a transformation added it"));
 }
@@ -76,16 +79,16 @@ fn all_kernels_are_run() {
     assert_eq!(output.status.code(), Some(3), "the worst of all");
     let rows: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let names: Vec<&str> = rows.iter().map(|row| row["kernel"].as_str().unwrap()).collect();
-    assert_eq!(names, ["scale", "right", "wrong", "ranged", "batch", "cases", "narrow"]);
+    assert_eq!(names, ["scale", "right", "wrong", "ranged", "batch", "cases", "letters", "Letters", "narrow"]);
     let words = text(&output.stderr);
     assert!(words.contains("error[R008]") && words.contains("error[D014]"), "{words}");
     let (rows, code) = json(&["list"]);
-    assert_eq!((rows.len(), code), (13, Some(2)), "{rows:?}");
+    assert_eq!((rows.len(), code), (16, Some(3)), "{rows:?}");
 }
 
 #[test]
 fn sizes_that_no_input_binds() {
-    assert!(fails(2, &["run", "count"]).contains("size `n` has no value: give it with `--n N`"));
+    assert!(fails(2, &["run", "count"]).contains("size `n` has no value: give it with `--size n=…`"));
     assert_eq!(one(&["list", "count"])["dtypes"], serde_json::json!(["i32", "f32"]), "those of its output");
     let row = one(&["run", "count", "--n", "200"]);
     assert_eq!((&row["config"], &row["ok"]), (&"b=128,t=i32,n=200,first=-3".into(), &true.into()));
@@ -110,6 +113,61 @@ fn names_in_both_letter_cases() {
     std::fs::remove_file(&file).unwrap();
     assert_eq!(row["config"], "N=256,n=70");
     assert!(fails(2, &["run", "cases", "--config", "m=3"]).contains("known names: N, precision, n"));
+}
+
+/// A name in another letter case is taken where one alone is meant.
+#[test]
+fn names_that_only_the_letter_case_tells_apart() {
+    assert_eq!(one(&["run", "letters"])["config"], "Nx=128,nX=300");
+    assert_eq!(one(&["run", "letters", "--config", "Nx=256,nX=500"])["config"], "Nx=256,nX=500");
+    let words = fails(2, &["run", "letters", "--config", "nx=256"]);
+    assert!(words.contains("`nx` may be `Nx` or `nX`"), "{words}");
+    let words = fails(2, &["run", "LETTERS"]);
+    assert!(words.contains("`LETTERS` may be `letters` or `Letters`"), "{words}");
+    assert_eq!(one(&["run", "RIGHT"])["kernel"], "right");
+}
+
+/// The element type of a scalar may be said after its value, and by a file.
+#[test]
+fn scalars_have_the_element_type_of_the_launch() {
+    for config in ["b=512,by=3,t=f16", "t=f16,by=3,b=512"] {
+        assert_eq!(one(&["run", "scale", "--config", config])["config"], "b=512,t=f16,n=300,by=3.0");
+    }
+    assert_eq!(one(&["run", "scale", "--config", "b=512,t=bf16"])["config"], "b=512,t=bf16,n=300,by=2.0");
+    for (config, part) in [
+        ("by=x", "`by=x`: `x` is no number; one of f32 is"),
+        ("by=1e5,t=f16", "`by=1e5`: f16 does not hold 1e5"),
+        ("by=1e400", "f32 does not hold 1e400"),
+    ] {
+        let words = fails(2, &["run", "scale", "--config", config]);
+        assert!(words.contains(part), "{words}");
+    }
+    assert!(fails(2, &["run", "count", "--config", "n=200,first=2.5"]).contains("`2.5` is no i32, which is a whole number"));
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scalars_{}.safetensors", std::process::id()));
+    let device = tpu_device::Device::new("v5e").unwrap();
+    let x = tpu_device::Tensor::full(&device, half::bf16::from_f32(1.5), &[70]).unwrap();
+    tpu_device::io::save_safetensors(&file, [("x", &x)]).unwrap();
+    let row = one(&["run", "Letters", "--input", file.to_str().unwrap()]);
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!((&row["config"], &row["max_abs_error"]), (&"b=512,t=bf16,n=70,by=2.0".into(), &0.0.into()));
+}
+
+/// The greatest tolerance that applies counts, and the general one where none does.
+#[test]
+fn tolerances_by_element_type_and_precision() {
+    for (config, tolerance) in [
+        ("t=f32,by=1.3", 0.0),
+        ("t=f16,by=1.3", 5e-4),
+        ("t=bf16,by=1.3", 4e-3),
+        ("t=f16,precision=high", 1e-3),
+        ("t=bf16,precision=high", 4e-3),
+        ("t=f32,precision=high", 1e-3),
+    ] {
+        let (rows, code) = json(&["run", "Letters", "--config", config]);
+        assert_eq!(rows[0]["tolerance"], tolerance, "{config}");
+        // Without rounding, the reference is not what f32 has.
+        assert_eq!(code, Some(i32::from(tolerance == 0.0)), "{config}: {}", rows[0]);
+    }
 }
 
 #[test]

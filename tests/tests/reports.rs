@@ -126,7 +126,7 @@ mod memory {
         let blocks = |bk: usize| flash().bq(256).bk(bk).c(80).stage(&[DType::Bf16; 3]).unwrap();
         let kernel = blocks(25344);
         let error = bound(&kernel, &Chip::V5E).unwrap_err();
-        let LaunchError::Vmem { chip, need, limit, table } = &error else { panic!("{error}") };
+        let LaunchError::Vmem { chip, need, limit, table, .. } = &error else { panic!("{error}") };
         assert_eq!((chip.as_str(), *limit), ("v5e", Chip::V5E.scoped_vmem_bytes));
         // 80 columns are padded to 128; two buffers a window, one of scratch.
         let rows = [("queries", 256, 2, 2), ("keys", 25344, 2, 2), ("values", 25344, 2, 2), ("o", 256, 2, 2), ("acc", 256, 4, 1)];

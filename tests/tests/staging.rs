@@ -257,13 +257,13 @@ fn fill<T: Float, B: Dim>(#[block([n] at (i))] o: Out<T, (B,)>) {
 #[test]
 fn a_block_size_is_missing() {
     let error = refused(&copy(), &[DType::F32], "L006");
-    assert_eq!(error, LaunchError::BlocksMissing { blocks: vec!["B".to_string()] });
+    assert!(matches!(&error, LaunchError::BlocksMissing { blocks, .. } if *blocks == ["B"]), "{error:?}");
 }
 
 #[test]
 fn a_block_size_out_of_range() {
     let error = refused(&copy().b(0), &[DType::F32], "L013");
-    assert_eq!(error, LaunchError::BlockRange { name: "B".to_string(), value: 0 });
+    assert!(matches!(&error, LaunchError::BlockRange { name, value: 0, .. } if name == "B"), "{error:?}");
     refused(&copy().b(1 << 31), &[DType::F32], "L013");
 }
 

@@ -2,7 +2,7 @@
 
 use tpu_kernel::ir::{
     BlockDim, Builder, DType, DotDims, GridDim, Kernel, Literal, Loc, MAX_DEPTH, OpKind, ParamKind, Precision, ReduceOp, Region,
-    RotateStride, ScanOp, Semantics, Shape, SizeExpr, SizeId, Space, Type, Value, parse,
+    RotateStride, ScanOp, Semantics, SemaphoreKind, Shape, SizeExpr, SizeId, Space, Type, Value, parse,
 };
 use tpu_kernel::passes::{canonicalise, verify};
 use tpu_tests::filetest::{agreement, corpus, round_trip};
@@ -208,10 +208,12 @@ fn kinds<'a>(region: &'a mut Region, all: &mut Vec<&'a mut OpKind>) {
 fn random_type(random: &mut Random) -> Type {
     let dtype = random.pick(&DType::ALL);
     let dims: Vec<usize> = (0..random.below(5)).map(|_| random.pick(&[0, 1, 2, 128, 65536, i32::MAX as usize])).collect();
-    match random.below(3) {
+    match random.below(5) {
         0 => Type::Scalar(dtype),
         1 => Type::Tile(dtype, Shape::new(&dims)),
-        _ => Type::Ref(Space::Vmem, dtype, Shape::new(&dims)),
+        2 => Type::Array(random.pick(&Space::ALL), dtype, 1 + random.below(4)),
+        3 => Type::Semaphore(random.pick(&SemaphoreKind::ALL), Shape::new(&dims)),
+        _ => Type::Ref(random.pick(&Space::ALL), dtype, Shape::new(&dims)),
     }
 }
 
@@ -220,7 +222,7 @@ fn random_kind(random: &mut Random) -> OpKind {
     let shape = Shape::new(&dims);
     let axis = random.pick(&[0, 1, 3, 4, usize::MAX]);
     let (dtype, index) = (random.pick(&DType::ALL), vec![axis; random.below(5)]);
-    match random.below(28) {
+    match random.below(39) {
         0 => OpKind::Iota { shape, axis },
         1 => OpKind::Broadcast(shape),
         2 => OpKind::Reshape(shape),
@@ -251,6 +253,17 @@ fn random_kind(random: &mut Random) -> OpKind {
         24 => OpKind::PrngBits(shape),
         25 => OpKind::Print("{}\n".into()),
         26 => OpKind::Check("{}\"".into()),
+        27 => OpKind::LoadScalar,
+        28 => OpKind::StoreScalar,
+        29 => OpKind::View { shape, strides: index },
+        30 => OpKind::ViewSqueezed(index),
+        31 => OpKind::SemaphoreAt,
+        32 => OpKind::DmaStart { priority: random.below(4) as u8, add: random.below(2) == 0 },
+        33 => OpKind::DmaWait,
+        34 => OpKind::SemaphoreSignal,
+        35 => OpKind::SemaphoreWait,
+        36 => OpKind::SemaphoreRead,
+        37 => OpKind::Scoped,
         _ => OpKind::Const(Literal::from_bits(dtype, random.next() as u32)),
     }
 }

@@ -42,7 +42,8 @@ impl Bindings {
         let binding = bind(kernel, chip, &inputs, config)?;
         let covered = kernel
             .outputs()
-            .map(|(at, param)| param.window().is_some_and(|window| is_covered(window, &binding.arrays[at], &binding.grid)))
+            // A whole array is filled with poison before the first step.
+            .map(|(at, param)| param.window().is_none_or(|window| is_covered(window, &binding.arrays[at], &binding.grid)))
             .collect();
         let inputs = inputs.into_iter().map(|(_, dims)| dims).collect();
         let bound = Arc::new(Bound { inputs, sizes: config.sizes.clone(), binding, covered });

@@ -49,7 +49,7 @@ pub enum DeviceError {
         got: usize,
     },
     /// D005
-    #[error("a tensor cannot have shape {shape:?}: {reason}")]
+    #[error("a tensor cannot have shape {}: {reason}", dimensions(.shape))]
     Shape {
         /// The shape.
         shape: Vec<usize>,
@@ -287,6 +287,17 @@ fn listed(tensors: &[LiveTensor]) -> String {
     format!("; the largest:{}", lines.collect::<String>())
 }
 
+/// A shape, of a malformed file say: no more of it than one looks at.
+fn dimensions(shape: &[usize]) -> String {
+    match shape.get(..8) {
+        Some(first) if shape.len() > 8 => {
+            let first: Vec<String> = first.iter().map(usize::to_string).collect();
+            format!("[{}, …] of {} dimensions", first.join(", "), shape.len())
+        }
+        _ => format!("{shape:?}"),
+    }
+}
+
 fn suggested(close: &[String]) -> String {
     if close.is_empty() {
         return String::new();
@@ -335,6 +346,13 @@ mod tests {
         {
             assert_eq!(edits(a, b), n, "{a} {b}");
         }
+    }
+
+    #[test]
+    fn long_shapes_are_cut() {
+        assert_eq!(dimensions(&[]), "[]");
+        assert_eq!(dimensions(&[1; 8]), "[1, 1, 1, 1, 1, 1, 1, 1]");
+        assert_eq!(dimensions(&[2; 9]), "[2, 2, 2, 2, 2, 2, 2, 2, …] of 9 dimensions");
     }
 
     #[test]

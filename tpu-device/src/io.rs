@@ -6,13 +6,14 @@
 //! the first of two elements in the low bits of a byte.
 
 use crate::error::close_names;
+use crate::replace::{no_file, replace};
 use crate::tensor::Unwritten;
 use crate::{Device, DeviceError, Tensor};
-use safetensors::tensor::{Dtype, Metadata, TensorInfo, View};
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use tpu_kernel::ir::DType;
 
@@ -25,7 +26,7 @@ impl Device {
     /// All tensors of a safetensors file, by name.
     ///
     /// # Errors
-    /// The file cannot be read, is malformed, or holds element types that no device holds (F64, I64, U64, C64, F6, F8_E8M0 and
+    /// The file cannot be read, is no regular file, is malformed, or holds element types that no device holds (F64, I64, U64, C64, F6, F8_E8M0 and
     /// the FNUZ ones); or the device is full.
     pub fn load_safetensors(&self, path: impl AsRef<Path>) -> Result<BTreeMap<String, Tensor>, DeviceError> {
         open(path.as_ref())?.load(self, None)
@@ -58,6 +59,9 @@ impl Device {
 
 /// Writes the tensors to a safetensors file, replacing what is there.
 ///
+/// A file that is there is replaced by a finished one, and stays as it was where that fails; so does a symbolic link, whose
+/// target is replaced. A fifo or a character device is written into; what else is no regular file is an error.
+///
 /// ```no_run
 /// # use tpu_device::{Device, Tensor, io};
 /// let device = Device::new("v5e")?;
@@ -76,7 +80,8 @@ pub fn save_safetensors<'a>(
     tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
 ) -> Result<(), DeviceError> {
     let path = path.as_ref();
-    safetensors::serialize_to_file(named(tensors)?, None, path).map_err(|e| file_error(path, &e))
+    let contents = Contents::of(tensors)?;
+    replace(path, |to| contents.write(to)).map_err(|e| file_error(path, &e))
 }
 
 /// The bytes of a safetensors file with these tensors.
@@ -84,11 +89,19 @@ pub fn save_safetensors<'a>(
 /// # Errors
 /// A name is given twice or cannot be one, or the format lacks an element type (`f8e4m3b11fnuz`, `i4`, `i2`, `u4`).
 pub fn write_safetensors<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<Vec<u8>, DeviceError> {
-    safetensors::serialize(named(tensors)?, None).map_err(|e| file_error(Path::new("safetensors data"), &e))
+    let mut bytes = vec![];
+    Contents::of(tensors)?.write(&mut bytes).map_err(|e| file_error(Path::new("safetensors data"), &e))?;
+    Ok(bytes)
 }
 
 fn open(path: &Path) -> Result<Reader<'_, BufReader<File>>, DeviceError> {
-    let file = File::open(path).map_err(|e| file_error(path, &e))?;
+    let failed = |e| file_error(path, &e);
+    // Asked before it is opened, which waits where a fifo has no writer.
+    let kind = std::fs::metadata(path).map_err(failed)?.file_type();
+    if !kind.is_file() {
+        return Err(failed(no_file(kind)));
+    }
+    let file = File::open(path).map_err(failed)?;
     Reader::new(BufReader::new(file), Some(path))
 }
 
@@ -224,54 +237,74 @@ fn pack(elements: &[u8]) -> Vec<u8> {
     elements.chunks(2).map(|pair| pair.iter().rev().fold(0, |byte, &element| byte << 4 | element & 0xf)).collect()
 }
 
-/// The tensors under names that a file can have.
-fn named<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<BTreeMap<&'a str, Elements<'a>>, DeviceError> {
-    let mut all = BTreeMap::new();
-    for (name, tensor) in tensors {
-        let refused = |reason| Err(DeviceError::TensorName { name: name.to_string(), reason });
-        let unsavable = |reason| Err(DeviceError::Unsavable { tensor: name.to_string(), reason });
-        if name == "__metadata__" {
-            return refused("the format keeps it for itself");
-        }
-        let dtype = tensor.dtype();
-        let Some(stored) = stored(dtype) else {
-            let wider = if dtype.is_float() { "bf16" } else { "i8" };
-            return unsavable(format!("safetensors has no type for {dtype}; save it as {wider}, which holds its values"));
-        };
-        if stored == Dtype::F4 && !tensor.elements().is_multiple_of(2) {
-            let elements = tensor.elements();
-            return unsavable(format!("safetensors packs two elements of {dtype} into a byte, and it has {elements}"));
-        }
-        if all.insert(name, Elements { tensor, stored }).is_some() {
-            return refused("another tensor has it");
-        }
-    }
-    Ok(all)
-}
+/// The tensors of a file in their order: the widest elements first, so that each lies aligned, then by name.
+struct Contents<'a>(Vec<Elements<'a>>);
 
-/// A tensor, as the writer wants it.
+/// A tensor under a name that a file can have, of a type that it can have.
 struct Elements<'a> {
+    name: &'a str,
     tensor: &'a Tensor,
     stored: Dtype,
 }
 
-impl View for Elements<'_> {
-    fn dtype(&self) -> Dtype {
-        self.stored
+impl<'a> Contents<'a> {
+    fn of(tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<Contents<'a>, DeviceError> {
+        let mut all = BTreeMap::new();
+        for (name, tensor) in tensors {
+            let refused = |reason| Err(DeviceError::TensorName { name: name.to_string(), reason });
+            let unsavable = |reason| Err(DeviceError::Unsavable { tensor: name.to_string(), reason });
+            if name == "__metadata__" {
+                return refused("the format keeps it for itself");
+            }
+            let dtype = tensor.dtype();
+            let Some(stored) = stored(dtype) else {
+                let wider = if dtype.is_float() { "bf16" } else { "i8" };
+                return unsavable(format!("safetensors has no type for {dtype}; save it as {wider}, which holds its values"));
+            };
+            if stored == Dtype::F4 && !tensor.elements().is_multiple_of(2) {
+                let elements = tensor.elements();
+                return unsavable(format!("safetensors packs two elements of {dtype} into a byte, and it has {elements}"));
+            }
+            if all.insert(name, Elements { name, tensor, stored }).is_some() {
+                return refused("another tensor has it");
+            }
+        }
+        let mut all: Vec<Elements<'a>> = all.into_values().collect();
+        all.sort_by_key(|elements| std::cmp::Reverse(elements.stored));
+        Ok(Contents(all))
     }
 
-    fn shape(&self) -> &[usize] {
-        self.tensor.shape()
+    fn write(&self, to: &mut dyn Write) -> io::Result<()> {
+        let mut end = 0;
+        let infos = self.0.iter().map(|elements| {
+            let start = end;
+            end += elements.length();
+            let info = TensorInfo { dtype: elements.stored, shape: elements.tensor.shape().to_vec(), data_offsets: (start, end) };
+            (elements.name.to_string(), info)
+        });
+        let header = Metadata::new(None, infos.collect()).map_err(io::Error::other)?;
+        let mut header = serde_json::to_vec(&header)?;
+        header.resize(header.len().next_multiple_of(8), b' ');
+        let length = header.len() as u64;
+        if length > MAX_HEADER {
+            return Err(io::Error::other(format!("its header would have {length} bytes, the format allows {MAX_HEADER}")));
+        }
+        to.write_all(&length.to_le_bytes())?;
+        to.write_all(&header)?;
+        self.0.iter().try_for_each(|elements| to.write_all(&elements.bytes()))
     }
+}
 
-    fn data(&self) -> Cow<'_, [u8]> {
+impl Elements<'_> {
+    /// As they lie in the file.
+    fn bytes(&self) -> Cow<'_, [u8]> {
         match self.stored {
             Dtype::F4 => pack(self.tensor.bytes()).into(),
             _ => self.tensor.bytes().into(),
         }
     }
 
-    fn data_len(&self) -> usize {
+    fn length(&self) -> usize {
         match self.stored {
             Dtype::F4 => self.tensor.elements() / 2,
             _ => self.tensor.bytes().len(),

@@ -116,7 +116,10 @@ fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -
 fn check_kinds(launchable: &dyn Launchable, declared: &[Argument], args: &[ArgSpec<'_>]) -> Result<(), LaunchError> {
     if declared.len() != args.len() {
         let (kernel, want) = (launchable.name().to_string(), declared.len());
-        return Err(LaunchError::ArgumentCount { kernel, want, got: args.len() });
+        // The first that is missing, or what is declared last.
+        let place = declared.get(args.len()).or(declared.last()).or(launchable.outputs().and_then(<[Argument]>::last));
+        let loc = place.map_or(Loc::UNKNOWN, |argument| argument.loc.clone());
+        return Err(LaunchError::ArgumentCount { kernel, want, got: args.len(), loc });
     }
     match declared.iter().zip(args).find(|(declared, arg)| declared.scalar == arg.array().is_some()) {
         Some((declared, arg)) => {
@@ -129,14 +132,15 @@ fn check_kinds(launchable: &dyn Launchable, declared: &[Argument], args: &[ArgSp
 
 /// Arguments fit the kernel's inputs and scalars in number, order and kind; scalars also in type.
 fn check_args(kernel: &Kernel, args: &[ArgSpec<'_>]) -> Result<(), LaunchError> {
-    let wanted = || kernel.params.iter().filter(|p| matches!(p.kind, ParamKind::In(_) | ParamKind::Scalar));
+    let wanted = || kernel.params.iter().filter(|p| p.is_input() || matches!(p.kind, ParamKind::Scalar));
     let want = wanted().count();
     if want != args.len() {
-        return Err(LaunchError::ArgumentCount { kernel: kernel.name.clone(), want, got: args.len() });
+        let (kernel, loc) = (kernel.name.clone(), kernel.loc.clone());
+        return Err(LaunchError::ArgumentCount { kernel, want, got: args.len(), loc });
     }
     for (param, arg) in wanted().zip(args) {
         let fits = match arg {
-            ArgSpec::Array { .. } => matches!(param.kind, ParamKind::In(_)),
+            ArgSpec::Array { .. } => param.is_input(),
             ArgSpec::Scalar(dtype) => matches!(param.kind, ParamKind::Scalar) && *dtype == param.ty.dtype(),
         };
         if !fits {

@@ -38,6 +38,7 @@ mod once;
 mod operation;
 mod program;
 mod registry;
+mod replace;
 mod sum;
 mod tensor;
 pub mod tpuk;

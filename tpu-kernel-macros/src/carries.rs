@@ -23,6 +23,15 @@ impl Change {
         }
     }
 
+    /// The message where the body of a `scoped` changes it.
+    pub(crate) fn in_region(&self) -> String {
+        const RETURN: &str = "return the new value from `scoped`";
+        match &self.how {
+            How::Assigned => format!("a region of its own cannot assign `{}` of the kernel: {RETURN}", self.name),
+            How::Called(_) | How::Passed => format!("{self} in a region of its own, out of which nothing is carried: {RETURN}"),
+        }
+    }
+
     /// The message where a closure changes it.
     pub(crate) fn in_closure(&self) -> String {
         const WRITE: &str = "write a function that returns the new value";
@@ -109,7 +118,8 @@ impl Lower<'_> {
         carry::assigned(&[expr], &[]).into_iter().find_map(|assigned| {
             let known = self.scopes.find(&assigned.name.to_string());
             let changes = match assigned.how {
-                How::Assigned => true,
+                // What is stored stays in memory, wherever it is stored.
+                How::Assigned => assigned.replaced || !known.is_some_and(|v| v.memory),
                 How::Called(_) => {
                     assigned.hides() || known.is_some_and(|v| v.mutable && !v.memory || v.reference == Reference::Yes)
                 }

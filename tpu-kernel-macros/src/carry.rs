@@ -122,17 +122,17 @@ pub(crate) const fn assigns(op: &BinOp) -> bool {
 /// Any other method of a `mut` variable may change it: `fill` is not here, since a slice has one too, nor is what
 /// draws random numbers.
 const READING: &str = "
-    abs acos acosh argmax argmin argsort argsort_descending asin asinh at atan atan2 atanh bitcast bitcast_rows broadcast
-    cast cbrt ceil chunks clamp clone cloned clz concat contains copied copysign cos cosh cummax cummax_reverse cummin
-    cummin_reverse cumprod cumprod_reverse cumsum cumsum_reverse elu enumerate eq erf erf_inv erfc exp exp2 expand expm1
-    first floor floor_div floor_mod fold_axes fold_in ge gelu gelu_tanh get gt hard_sigmoid hard_swish hypot in_bounds
-    into_iter is_empty is_finite is_inf is_nan is_none is_some iter last le leaky_relu len like load load_at load_or
-    load_strided log log1p log2 log_sigmoid log_softmax logsumexp lt map max maximum mean min minimum mish ne next_after one_hot pad
-    popcount pow powi prod recip recip_approx relu relu6 repeat reshape roll roll_strided round round_even rsqrt same_as
-    scalar selu shr_logical sigmoid sign silu sin sinh slice slice_strided softmax softplus sorted sorted_descending
-    sorted_with sorted_with_descending split sqrt square squeeze std_dev stochastic_round store store_at
-    store_strided sum t take_along_axis tan tanh tile to_string to_vec top_k transpose trunc unfold_axis unpack unwrap unwrap_or variance
-    windows words zip
+    abs acos acosh argmax argmin argsort argsort_descending asin asinh at atan atan2 atanh bitcast bitcast_rows broadcast cast
+    cbrt ceil chunks clamp clone cloned clz concat contains copied copysign cos cosh cummax cummax_reverse cummin cummin_reverse
+    cumprod cumprod_reverse cumsum cumsum_reverse elu enumerate eq erf erf_inv erfc exp exp2 expand expm1 finish first floor
+    floor_div floor_mod fold_axes fold_in ge gelu gelu_tanh get gt hard_sigmoid hard_swish hypot in_bounds into_iter is_empty
+    is_finite is_inf is_nan is_none is_some iter last le leaky_relu leave len like load load_at load_or load_strided log log1p
+    log2 log_sigmoid log_softmax logsumexp lt map max maximum mean min minimum mish ne next_after now one_hot pad popcount pow
+    powi prod read recip recip_approx relu relu6 repeat reshape roll roll_strided round round_even rsqrt same_as scalar selu
+    shr_logical sigmoid sign signal silu sin sinh slice slice_strided slot softmax softplus sorted sorted_descending sorted_with
+    sorted_with_descending split sqrt square squeeze start std_dev stochastic_round store store_at store_strided sum t
+    take_along_axis tan tanh tile to_string to_vec top_k transpose trunc unfold_axis unpack unwrap unwrap_or variance view
+    view_strided wait windows words zip
 ";
 
 /// Of tiles these take axes, of iterators a function, and then they change the iterator.
@@ -177,6 +177,8 @@ fn reads(call: &syn::ExprMethodCall) -> bool {
         }
     }
     READING.split_whitespace().any(|method| call.method == method)
+        // Of scalar memory this takes a place and a value, of all else nothing or one of them.
+        || call.method == "write" && call.args.len() == 2
         || READING_AXES.iter().any(|method| call.method == method) && call.args.iter().all(axis)
 }
 

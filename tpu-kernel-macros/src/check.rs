@@ -9,7 +9,7 @@ use syn::visit::Visit;
 use syn::{Expr, GenericArgument, ItemFn, PathArguments, ReturnType, Type};
 
 /// The highest rank of an array.
-const MAX_RANK: usize = 4;
+pub(crate) const MAX_RANK: usize = 4;
 
 /// The element types, by the names that the prelude gives them.
 const ELEMENTS: [&str; 17] = [
@@ -94,19 +94,24 @@ pub(crate) fn kernel(kernel: &Kernel, errors: &mut Errors) {
         let message = format!("`{}` is parallel after an arbitrary dimension: parallel dimensions come first", late.name);
         errors.at(late.name.span(), message);
     }
-    kernel.params.iter().for_each(|param| operand(kernel, param, errors));
+    kernel.params.iter().for_each(|param| operand(kernel, param, complete, errors));
+    crate::memory::order(kernel, errors);
     if !complete {
         return;
     }
     names(kernel, errors);
     sizes(kernel, errors);
-    if !kernel.params.iter().any(|p| matches!(p.role, Role::Out(_))) {
+    if !kernel.params.iter().any(Param::is_output) {
         errors.at(kernel.name.span(), "a kernel writes at least one output: add an operand `#[block(…)] o: Out<T, S>`");
     }
 }
 
-fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
+fn operand(kernel: &Kernel, param: &Param, complete: bool, errors: &mut Errors) {
     element(kernel, &param.element, errors);
+    if let Role::Array(array) = &param.role {
+        return crate::memory::check(param, array, errors);
+    }
+    crate::memory::semaphores(param, errors);
     if let Some(shape) = written_shape(&param.ty)
         && let Some(name) = element_name(shape)
         && (kernel.blocks.contains(name) || name == "D" || name == "One")
@@ -144,8 +149,8 @@ fn operand(kernel: &Kernel, param: &Param, errors: &mut Errors) {
         errors.over(&param.ty, message);
     }
     for index in &window.at {
-        let mut memory = Memory { kernel, errors };
-        memory.visit_expr(&index.expr);
+        let mut names = Names { kernel, complete, errors };
+        names.visit_expr(&index.expr);
         let Cut::Element(Some(pad)) = &index.cut else { continue };
         for size in pad.iter().filter(|size| padding(size, &kernel.blocks).is_none()) {
             errors.over(size, "padding is a number of elements or a block size: `pad (1, 1)`, `pad (B, 0)`");
@@ -239,21 +244,44 @@ fn element(kernel: &Kernel, ty: &Type, errors: &mut Errors) {
     }
 }
 
-/// Finds operands in an index map.
-struct Memory<'a> {
+/// Finds what an index map does not compute with.
+struct Names<'a> {
     kernel: &'a Kernel,
+    /// Whether all of the kernel could be read, so that a name that is not there is nowhere.
+    complete: bool,
     errors: &'a mut Errors,
 }
 
-impl<'e> Visit<'e> for Memory<'_> {
+impl<'e> Visit<'e> for Names<'_> {
     fn visit_expr_path(&mut self, path: &'e syn::ExprPath) {
-        if let Some(name) = path.path.get_ident()
+        if path.path.get_ident().is_some_and(|name| self.kernel.params.iter().any(|p| p.name == *name && p.is_prefetched())) {
+            // Its type says what an index map does with it.
+        } else if let Some(name) = path.path.get_ident()
             && self.kernel.params.iter().any(|p| p.name == *name)
             && !self.kernel.grid.iter().any(|g| g.name == *name)
         {
             let message = format!("an index map computes with grid indices and sizes; `{name}` is an operand");
             self.errors.at(name.span(), message);
+        } else if let Some(name) = path.path.get_ident()
+            && self.complete
+            && !crate::size::is_constant(name)
+            && !self.kernel.grid.iter().any(|g| g.name == *name)
+            && !self.kernel.sizes().contains(name)
+        {
+            let grid: Vec<&Ident> = self.kernel.grid.iter().map(|g| &g.name).collect();
+            let grid = if grid.is_empty() { "there is no grid".to_string() } else { format!("the grid has {}", quoted(grid)) };
+            let sizes = self.kernel.sizes();
+            let message = format!("`{name}` is neither a grid index nor a size: {grid}, the arrays {}", sizes_of(&sizes));
+            self.errors.at(name.span(), message);
         }
+    }
+
+    fn visit_expr_call(&mut self, call: &'e syn::ExprCall) {
+        // What is called is a function of Rust, where it is a name.
+        if !matches!(&*call.func, Expr::Path(_)) {
+            self.visit_expr(&call.func);
+        }
+        call.args.iter().for_each(|argument| self.visit_expr(argument));
     }
 
     fn visit_expr(&mut self, expr: &'e Expr) {
@@ -317,16 +345,32 @@ pub(crate) fn free_sizes(kernel: &Kernel) -> Vec<Ident> {
 /// A size that only the grid names is a mistake more often than a wish.
 fn sizes(kernel: &Kernel, errors: &mut Errors) {
     let mut in_arrays: Vec<Ident> = vec![];
-    for expr in kernel.params.iter().filter_map(Param::window).flat_map(|w| &w.array) {
+    for expr in kernel.params.iter().filter_map(Param::array).flatten() {
         crate::size::names(expr, &kernel.blocks, &mut |name| in_arrays.push(name.clone()));
     }
     for dim in &kernel.grid {
         crate::size::names(&dim.extent, &kernel.blocks, &mut |name| {
             if !in_arrays.contains(name) {
-                errors.at(name.span(), format!("no operand's array has a size `{name}`"));
+                errors.at(name.span(), format!("no operand's array has a size `{name}`: they {}", sizes_of(&in_arrays)));
             }
         });
     }
+}
+
+/// What arrays are said to have of these sizes, each once.
+fn sizes_of(sizes: &[Ident]) -> String {
+    let mut distinct: Vec<&Ident> = vec![];
+    sizes.iter().for_each(|size| {
+        if !distinct.contains(&size) {
+            distinct.push(size);
+        }
+    });
+    if distinct.is_empty() { "name none".to_string() } else { format!("name {}", quoted(distinct)) }
+}
+
+/// Names as a message lists them.
+fn quoted(names: Vec<&Ident>) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Leaves out what would define a name twice.

@@ -5,7 +5,7 @@ use crate::errors::Errors;
 use crate::lower::Lower;
 use crate::model::{Cut, Kernel, Param, Role, Window};
 use crate::scope::{Reference, Scopes, Variable};
-use crate::{parse, size};
+use crate::{memory, parse, size};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -43,12 +43,12 @@ pub(crate) fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
         // twice, which may be the error, it has once.
         check::distinct(&mut model);
         model.body = Block { brace_token: Default::default(), stmts: vec![] };
-        let stub = launch_type(&model, &quote!(), &quote!({ ::std::unreachable!() }));
+        let stub = launch_type(&model, &quote!(), &quote!(), &quote!({ ::std::unreachable!() }));
         let errors = errors.into_tokens();
         return quote!(#errors #stub);
     }
     let stage = stage(&model);
-    launch_type(&model, &arguments(&model), &stage)
+    launch_type(&model, &block_sizes(&model), &arguments(&model), &stage)
 }
 
 /// The answer to what is no function.
@@ -85,7 +85,10 @@ fn lower_body(model: &mut Kernel, errors: &mut Errors) {
 }
 
 /// The type with the configuration, its methods, and the function that makes it.
-fn launch_type(model: &Kernel, arguments: &TokenStream, stage: &TokenStream) -> TokenStream {
+///
+/// What the compiler's messages may name stands inside that function: where two kernels have a block size `BM`, each is
+/// written `name::BM`.
+fn launch_type(model: &Kernel, blocks: &TokenStream, arguments: &TokenStream, stage: &TokenStream) -> TokenStream {
     let Kernel { visibility, name, attributes, .. } = model;
     let text = name.to_string();
     let about = format!("A launch of the kernel [`{name}`]({name}()): choose block sizes, then call `launch`.");
@@ -96,8 +99,38 @@ fn launch_type(model: &Kernel, arguments: &TokenStream, stage: &TokenStream) -> 
     let levels: Vec<_> = attributes.iter().filter(|a| levels.iter().any(|level| a.path().is_ident(level))).collect();
     quote! {
         #(#attributes)*
-        #[allow(dead_code)]
+        #[allow(dead_code, non_local_definitions)]
         #visibility fn #name() -> #name {
+            #blocks
+
+            impl ::tpu_kernel::launch::Launchable for #name {
+                fn name(&self) -> &'static str {
+                    #text
+                }
+
+                fn path(&self) -> &'static str {
+                    ::std::concat!(::std::module_path!(), "::", #text)
+                }
+
+                fn identity(&self) -> usize {
+                    // A static has an address of its own.
+                    static ANCHOR: u8 = 0;
+                    ::std::ptr::from_ref(&ANCHOR).addr()
+                }
+
+                fn config(&self) -> &::tpu_kernel::launch::Config {
+                    &self.config
+                }
+
+                #arguments
+
+                #[allow(unused_variables)]
+                fn stage(
+                    &self,
+                    inputs: &[::tpu_kernel::ir::DType],
+                ) -> ::std::result::Result<::tpu_kernel::ir::Kernel, ::tpu_kernel::Error> #stage
+            }
+
             #name { config: ::std::default::Default::default() }
         }
 
@@ -135,35 +168,6 @@ fn launch_type(model: &Kernel, arguments: &TokenStream, stage: &TokenStream) -> 
             fn config_mut(&mut self) -> &mut ::tpu_kernel::launch::Config {
                 &mut self.config
             }
-        }
-
-        #(#levels)*
-        impl ::tpu_kernel::launch::Launchable for #name {
-            fn name(&self) -> &'static str {
-                #text
-            }
-
-            fn path(&self) -> &'static str {
-                ::std::concat!(::std::module_path!(), "::", #text)
-            }
-
-            fn identity(&self) -> usize {
-                // A static has an address of its own.
-                static ANCHOR: u8 = 0;
-                ::std::ptr::from_ref(&ANCHOR).addr()
-            }
-
-            fn config(&self) -> &::tpu_kernel::launch::Config {
-                &self.config
-            }
-
-            #arguments
-
-            #[allow(unused_variables)]
-            fn stage(
-                &self,
-                inputs: &[::tpu_kernel::ir::DType],
-            ) -> ::std::result::Result<::tpu_kernel::ir::Kernel, ::tpu_kernel::Error> #stage
         }
     }
 }
@@ -216,7 +220,7 @@ fn launch(model: &Kernel) -> TokenStream {
             _ => quote!(::tpu_kernel::launch::Arg::Array(#name)),
         }
     });
-    let outputs = model.params.iter().filter(|p| matches!(p.role, Role::Out(_))).count().max(1);
+    let outputs = model.params.iter().filter(|p| p.is_output()).count().max(1);
     let output = quote!(#tensors::Tensor);
     let (result, take) = if outputs == 1 {
         (output, quote!(next()))
@@ -256,10 +260,7 @@ fn arguments(model: &Kernel) -> TokenStream {
     let row = |p: &Param| {
         let (text, element) = (p.name.to_string(), &p.element);
         let scalar = matches!(p.role, Role::Scalar);
-        let rank = match &p.role {
-            Role::In(window) | Role::Out(window) => window.array.len(),
-            Role::Scratch | Role::Scalar => 0,
-        };
+        let rank = p.array().map_or(0, <[Expr]>::len);
         let (none, some) = (quote!(::tpu_kernel::lang::expanded::Option::None), quote!(::tpu_kernel::lang::expanded::Option::Some));
         let generic = element_name(element).filter(|name| model.elements.iter().any(|(e, _)| e == *name)).map(Ident::to_string);
         let (dtype, parameter) = match generic {
@@ -272,7 +273,7 @@ fn arguments(model: &Kernel) -> TokenStream {
         })
     };
     let rows = model.params.iter().filter(|p| p.is_argument()).map(row);
-    let outputs = model.params.iter().filter(|p| matches!(p.role, Role::Out(_))).map(row);
+    let outputs = model.params.iter().filter(|p| p.is_output()).map(row);
     let blocks = model.blocks.iter().map(Ident::to_string);
     let elements = model.elements.iter().map(|(e, _)| e.to_string());
     let sizes = model.sizes();
@@ -299,6 +300,31 @@ fn arguments(model: &Kernel) -> TokenStream {
     }
 }
 
+/// A type of its own for each block size, in the user's words, and no parameter of a function: the compiler would advise to
+/// add bounds to those.
+fn block_sizes(model: &Kernel) -> TokenStream {
+    let dims = model.blocks.iter().enumerate().map(|(i, block)| {
+        let named = quote_spanned!(block.span()=> struct #block {});
+        quote! {
+            #[allow(dead_code, non_camel_case_types, non_snake_case)]
+            #[derive(Clone, Copy)]
+            #named
+            impl ::tpu_kernel::lang::Dim for #block {
+                fn size() -> usize {
+                    ::tpu_kernel::lang::expanded::block_size(#i)
+                }
+            }
+            impl ::tpu_kernel::lang::Bcast<#block> for #block {
+                type Out = #block;
+            }
+            impl ::tpu_kernel::lang::Bcast<::tpu_kernel::lang::One> for #block {
+                type Out = #block;
+            }
+        }
+    });
+    dims.collect()
+}
+
 /// The body of `Launchable::stage`: the signature, and the generic function that declares and records.
 fn stage(model: &Kernel) -> TokenStream {
     let Kernel { name, blocks, elements, params, body, .. } = model;
@@ -308,7 +334,7 @@ fn stage(model: &Kernel) -> TokenStream {
         let e = e.to_string();
         quote!((#e, ::tpu_kernel::lang::expanded::Class::#class))
     });
-    let inputs = params.iter().filter(|p| matches!(p.role, Role::In(_))).map(|p| {
+    let inputs = params.iter().filter(|p| p.is_input()).map(|p| {
         let (name, elem, place) = (p.name.to_string(), elem(model, &p.element), place(p.name.span()));
         quote!((#name, #elem, #place))
     });
@@ -331,27 +357,6 @@ fn stage(model: &Kernel) -> TokenStream {
         quote!(#[allow(unused_variables)] let #name = ::tpu_kernel::lang::program_id(#axis);)
     });
     let types: Vec<&Ident> = elements.iter().map(|(e, _)| e).collect();
-    // A type of its own for each block size, in the user's words, and no parameter of a function: the compiler
-    // would advise to add bounds to those.
-    let dims = blocks.iter().enumerate().map(|(i, block)| {
-        let named = quote_spanned!(block.span()=> struct #block {});
-        quote! {
-            #[allow(dead_code, non_camel_case_types, non_snake_case)]
-            #[derive(Clone, Copy)]
-            #named
-            impl ::tpu_kernel::lang::Dim for #block {
-                fn size() -> usize {
-                    ::tpu_kernel::lang::expanded::block_size(#i)
-                }
-            }
-            impl ::tpu_kernel::lang::Bcast<#block> for #block {
-                type Out = #block;
-            }
-            impl ::tpu_kernel::lang::Bcast<::tpu_kernel::lang::One> for #block {
-                type Out = #block;
-            }
-        }
-    });
     let call = if types.is_empty() { quote!(__tpu_kernel_record()) } else { quote!(__tpu_kernel_record::<#(#types),*>()) };
     let dispatch =
         elements.iter().enumerate().rev().fold(call, |inner, (i, (e, class))| {
@@ -371,7 +376,6 @@ fn stage(model: &Kernel) -> TokenStream {
             inputs: &[#(#inputs),*],
             sizes: &[#(#size_names),*],
         };
-        #(#dims)*
         #allows
         fn __tpu_kernel_record<#(#bounds),*> #no_arguments {
             #(#grid)*
@@ -400,6 +404,10 @@ fn operand(model: &Kernel, param: &Param) -> TokenStream {
     let value = match &param.role {
         Role::In(w) => window(model, param, w, &Ident::new("input", span)),
         Role::Out(w) => window(model, param, w, &Ident::new("output", span)),
+        Role::Array(array) => memory::declare(model, param, array),
+        Role::Scratch if element_name(ty).is_some_and(memory::is_handle) => {
+            quote_spanned!(span=> ::tpu_kernel::lang::expanded::allocated(#text))
+        }
         Role::Scratch => quote_spanned!(span=> ::tpu_kernel::lang::expanded::scratch(#text)),
         Role::Scalar => quote_spanned!(span=> ::tpu_kernel::lang::expanded::scalar(#text)),
     };

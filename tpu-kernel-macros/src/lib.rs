@@ -12,6 +12,7 @@ mod control;
 mod errors;
 mod expand;
 mod lower;
+mod memory;
 mod message;
 mod model;
 mod parse;

@@ -25,6 +25,8 @@ pub(crate) struct Lower<'a> {
     pub(crate) taken: Reference,
     /// The loops around the current expression, innermost last.
     pub(crate) loops: Vec<(Loop, Option<Ident>)>,
+    /// Whether the closures of the current call are the body of a `scoped`.
+    pub(crate) region: bool,
     /// Whether `return` with a value is plain Rust here: in a helper function, not in a kernel.
     pub(crate) returns: bool,
 }
@@ -50,8 +52,9 @@ fn kind(token: &Ident) -> TokenStream {
 
 /// A condition, checked at its own place.
 fn condition(expr: &Expr) -> TokenStream {
-    let checked = tight(expr);
-    quote_spanned!(expr.span()=> ::tpu_kernel::lang::Condition::decision(#checked))
+    // All at one place: what is checked at two is two errors.
+    let (at, value) = (expr.span(), Ident::new("__tpu_kernel_condition", expr.span()));
+    quote_spanned!(at=> { let #value = #expr; ::tpu_kernel::lang::Condition::decision(#value) })
 }
 
 /// A Rust expression in parentheses that no lint takes for the user's.
@@ -71,7 +74,7 @@ fn tight(expr: &Expr) -> TokenStream {
 impl<'a> Lower<'a> {
     /// For the body of a kernel.
     pub(crate) fn new(blocks: &'a [Ident], grid: &'a [Ident], errors: &'a mut Errors, scopes: Scopes) -> Lower<'a> {
-        Lower { blocks, grid, errors, scopes, taken: Reference::No, loops: vec![], returns: false }
+        Lower { blocks, grid, errors, scopes, taken: Reference::No, loops: vec![], region: false, returns: false }
     }
 }
 
@@ -320,36 +323,16 @@ impl Lower<'_> {
             Expr::Try(e) => self.errors.over(e.question_token, "a kernel has no `?`: it cannot end half-way"),
             Expr::Yield(e) => self.errors.over(e, "a kernel has no `yield`"),
             Expr::Closure(e) => {
+                let region = std::mem::take(&mut self.region);
                 if let Some(change) = self.changes(expr) {
-                    self.errors.at(change.name.span(), change.in_closure());
+                    let message = if region { change.in_region() } else { change.in_closure() };
+                    self.errors.at(change.name.span(), message);
                 }
                 if let Some(token) = &e.asyncness {
                     self.errors.over(token, "a kernel has no `async`: it is staged once and then runs on the device");
                 }
             }
             _ => {}
-        }
-    }
-
-    fn lower_macro(&mut self, call: &mut syn::Macro) {
-        match carry::macro_arguments(call) {
-            Some(mut arguments) => {
-                crate::message::check(call, &arguments, self.errors);
-                for argument in &mut arguments {
-                    if !matches!(argument, Expr::Lit(_)) {
-                        self.visit_expr_mut(argument);
-                    }
-                }
-                call.tokens = arguments.to_token_stream();
-            }
-            None => {
-                let known: Vec<String> = carry::MACROS.iter().map(|m| format!("`{m}!`")).collect();
-                let message = format!(
-                    "this macro may hide assignments from the kernel: write a function; known here are {}",
-                    known.join(", ")
-                );
-                self.errors.over(&call.path, message);
-            }
         }
     }
 }
@@ -398,7 +381,11 @@ impl VisitMut for Lower<'_> {
             Expr::Call(call) => match self.lower_last(call) {
                 Some(tokens) => Some(tokens),
                 None => {
+                    let name = |path: &syn::ExprPath| path.path.segments.last().is_some_and(|last| last.ident == "scoped");
+                    let scoped = matches!(&*call.func, Expr::Path(path) if name(path));
+                    let outer = std::mem::replace(&mut self.region, scoped);
                     visit_mut::visit_expr_call_mut(self, call);
+                    self.region = outer;
                     None
                 }
             },

@@ -1,11 +1,40 @@
-//! The messages of `debug_print!` and `debug_check!`: texts that stand for themselves but for `{}`.
+//! Macros in the body; of `debug_print!` and `debug_check!` the messages: texts that stand for themselves but for `{}`.
 
+use crate::carry;
 use crate::errors::Errors;
+use crate::lower::Lower;
+use quote::ToTokens;
 use syn::punctuated::Punctuated;
+use syn::visit_mut::VisitMut;
 use syn::{Expr, Lit, Token};
 
+impl Lower<'_> {
+    /// The arguments of a macro that the language knows.
+    pub(crate) fn lower_macro(&mut self, call: &mut syn::Macro) {
+        match carry::macro_arguments(call) {
+            Some(mut arguments) => {
+                check(call, &arguments, self.errors);
+                for argument in &mut arguments {
+                    if !matches!(argument, Expr::Lit(_)) {
+                        self.visit_expr_mut(argument);
+                    }
+                }
+                call.tokens = arguments.to_token_stream();
+            }
+            None => {
+                let known: Vec<String> = carry::MACROS.iter().map(|m| format!("`{m}!`")).collect();
+                let message = format!(
+                    "this macro may hide assignments from the kernel: write a function; known here are {}",
+                    known.join(", ")
+                );
+                self.errors.over(&call.path, message);
+            }
+        }
+    }
+}
+
 /// Reports what such a macro does not take. Of other macros nothing.
-pub(crate) fn check(call: &syn::Macro, arguments: &Punctuated<Expr, Token![,]>, errors: &mut Errors) {
+fn check(call: &syn::Macro, arguments: &Punctuated<Expr, Token![,]>, errors: &mut Errors) {
     let is = |name: &str| call.path.segments.last().is_some_and(|segment| segment.ident == name);
     if is("debug_print") {
         match arguments.first().and_then(text) {

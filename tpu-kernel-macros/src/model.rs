@@ -41,8 +41,29 @@ pub(crate) struct Param {
 pub(crate) enum Role {
     In(Window),
     Out(Window),
+    /// A whole array: in HBM, or prefetched into scalar memory.
+    Array(Array),
     Scratch,
     Scalar,
+}
+
+/// `#[hbm([m, k])]`, `#[prefetch([n])]`.
+pub(crate) struct Array {
+    pub(crate) kind: ArrayKind,
+    /// What is in the attribute's parentheses, for errors about all of it.
+    pub(crate) tokens: TokenStream,
+    pub(crate) sizes: Vec<Expr>,
+}
+
+/// What is done with a whole array.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum ArrayKind {
+    /// Copies read it in HBM.
+    Input,
+    /// Copies write it in HBM.
+    Output,
+    /// Index maps and the body read it in scalar memory.
+    Prefetched,
 }
 
 /// `#[block([m, k] at (i, squeeze h))]`.
@@ -74,20 +95,52 @@ impl Param {
     pub(crate) const fn window(&self) -> Option<&Window> {
         match &self.role {
             Role::In(w) | Role::Out(w) => Some(w),
+            Role::Array(_) | Role::Scratch | Role::Scalar => None,
+        }
+    }
+
+    /// The sizes of the array of the launch, where it shows one.
+    pub(crate) fn array(&self) -> Option<&[Expr]> {
+        match &self.role {
+            Role::In(w) | Role::Out(w) => Some(&w.array),
+            Role::Array(array) => Some(&array.sizes),
             Role::Scratch | Role::Scalar => None,
         }
     }
 
+    /// An array that a launch passes.
+    pub(crate) fn is_input(&self) -> bool {
+        match &self.role {
+            Role::In(_) => true,
+            Role::Array(array) => array.kind != ArrayKind::Output,
+            Role::Out(_) | Role::Scratch | Role::Scalar => false,
+        }
+    }
+
+    /// An array that a launch returns.
+    pub(crate) fn is_output(&self) -> bool {
+        match &self.role {
+            Role::Out(_) => true,
+            Role::Array(array) => array.kind == ArrayKind::Output,
+            Role::In(_) | Role::Scratch | Role::Scalar => false,
+        }
+    }
+
+    /// Whether index maps may read it.
+    pub(crate) fn is_prefetched(&self) -> bool {
+        matches!(&self.role, Role::Array(array) if array.kind == ArrayKind::Prefetched)
+    }
+
     /// An input array or a scalar: what a launch passes.
-    pub(crate) const fn is_argument(&self) -> bool {
-        matches!(self.role, Role::In(_) | Role::Scalar)
+    pub(crate) fn is_argument(&self) -> bool {
+        self.is_input() || matches!(self.role, Role::Scalar)
     }
 }
 
 impl Kernel {
     /// Named sizes in order of first mention: arrays first, then the grid.
     pub(crate) fn sizes(&self) -> Vec<Ident> {
-        let arrays = self.params.iter().filter_map(Param::window).flat_map(|w| &w.array);
+        let arrays = self.params.iter().filter_map(Param::array).flatten();
         let mut sizes: Vec<Ident> = vec![];
         for expr in arrays.chain(self.grid.iter().map(|g| &g.extent)) {
             crate::size::names(expr, &self.blocks, &mut |name| {
@@ -101,7 +154,7 @@ impl Kernel {
 
     /// Named sizes that stand alone as a dimension of some input: a launch reads them off its arrays.
     pub(crate) fn bound_sizes(&self) -> Vec<Ident> {
-        let inputs = self.params.iter().filter(|p| matches!(p.role, Role::In(_))).filter_map(Param::window);
-        inputs.flat_map(|w| &w.array).filter_map(|e| crate::size::name(e, &self.blocks)).cloned().collect()
+        let inputs = self.params.iter().filter(|p| p.is_input()).filter_map(Param::array);
+        inputs.flatten().filter_map(|e| crate::size::name(e, &self.blocks)).cloned().collect()
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::check::ungrouped;
 use crate::errors::Errors;
+use crate::memory;
 use crate::model::{Cut, GridDim, Index, Kernel, Param, Role, Window};
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -210,8 +211,8 @@ fn param(input: &FnArg, errors: &mut Errors) -> Option<Param> {
         return None;
     };
     let ty = (*input.ty).clone();
-    let Some((word, element)) = handle(&ty) else {
-        let message = "an operand is `In<T, S>`, `Out<T, S>`, `Vmem<T, S>` or `Scalar<T>`";
+    let Some((word, element)) = handle(&ty).or_else(|| memory::semaphore(&ty)) else {
+        let message = "an operand is `In<T, S>`, `Out<T, S>`, `Vmem<T, S>` or `Scalar<T>`; where memory is moved by hand also `Hbm<T, R>`, `HbmOut<T, R>`, `Prefetch<T, R>`, `Smem<T, S>`, `DmaSemaphore` or `Semaphore`";
         errors.over(&ty, message);
         return None;
     };
@@ -224,7 +225,7 @@ fn handle(ty: &Type) -> Option<(Ident, Type)> {
     let Type::Path(path) = ungrouped(ty) else { return None };
     let segment = path.path.segments.last()?;
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
-    let known = ["In", "Out", "Vmem", "Scalar"].iter().any(|word| segment.ident == word);
+    let known = ["In", "Out", "Vmem", "Scalar"].iter().chain(&memory::HANDLES).any(|word| segment.ident == word);
     match arguments.args.first()? {
         GenericArgument::Type(element) if known => Some((segment.ident.clone(), element.clone())),
         _ => None,
@@ -236,6 +237,7 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: &Ident, errors:
     let operand = quote::quote!(#name #ty);
     let mut window = None;
     let mut scratch = false;
+    let mut array = None;
     for attribute in attributes {
         if attribute.path().is_ident("block") {
             let parsed = match &attribute.meta {
@@ -261,9 +263,25 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: &Ident, errors:
                 errors.over(&attribute.meta, "`#[scratch]` takes no arguments: the type says its shape");
             }
             scratch = true;
+        } else if memory::is_array(attribute) {
+            match memory::array(attribute) {
+                Ok(_) if array.is_some() => {
+                    errors.over(attribute, "an operand is one array: its sizes are given already");
+                    return None;
+                }
+                Ok(parsed) => array = Some(parsed),
+                Err(error) => {
+                    errors.push(error);
+                    return None;
+                }
+            }
         } else if !attribute.path().is_ident("doc") && !attribute.path().is_ident("allow") {
-            errors.over(attribute, "unknown attribute: an operand takes `#[block([m, k] at (i, kk))]` or `#[scratch]`");
+            errors.over(attribute, "unknown attribute: an operand takes `#[block([m, k] at (i, kk))]`, `#[scratch]`, `#[hbm([m, k])]` or `#[prefetch([n])]`");
         }
+    }
+    if array.is_some() || memory::is_handle(word) {
+        let marks = memory::Marks { block: window.is_some(), scratch, array };
+        return memory::role(word, ty, operand, marks, errors);
     }
     match (word.to_string().as_str(), window, scratch) {
         ("In", Some(window), false) => Some(Role::In(window)),
@@ -327,7 +345,12 @@ impl Parse for Index {
         if squeezed || element {
             input.parse::<Ident>()?;
         }
-        let expr = input.parse()?;
+        let expr: Expr = input.parse()?;
+        if let Expr::Path(path) = &expr
+            && let Some(word) = ["squeeze", "element"].iter().find(|word| path.path.is_ident(word))
+        {
+            return Err(syn::Error::new(expr.span(), format!("`{word}` goes before an index, as in `{word} i`")));
+        }
         let cut = match (squeezed, element) {
             (true, _) => Cut::Squeeze,
             (_, true) => Cut::Element(padding(input)?),

@@ -1,6 +1,7 @@
 //! The variables in scope, and through which of them another variable can change.
 //!
-//! Rule: a mutable reference changes what it points to wherever it goes, also as `f(r)` or `r.grow()`. Types are not
+//! Rule: a mutable reference changes what it points to wherever it goes, also as `f(r)` or `r.grow()`; memory and its parts keep what
+//! is stored, and are never carried. Types are not
 //! known here: a variable is one where its own type or value says so, may be one where its value mentions one.
 
 use crate::carry::{declared, says_mut};
@@ -10,18 +11,27 @@ use quote::ToTokens;
 use std::collections::HashMap;
 use syn::{Expr, FnArg, Pat, ReceiverKind, Type};
 
-/// Whether a variable is a mutable reference.
+/// Whether a value is a mutable reference, or memory.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Reference {
     No,
     Perhaps,
     Yes,
+    /// A handle of memory, which keeps what is stored.
+    Memory,
 }
+
+/// Methods that give parts of memory.
+const PARTS: [&str; 4] = ["view", "view_strided", "slot", "at"];
 
 impl Reference {
     /// Of a part of such a value.
     pub(crate) fn of_part(self) -> Reference {
-        if self == Reference::Yes { Reference::Perhaps } else { self }
+        match self {
+            Reference::Yes => Reference::Perhaps,
+            Reference::Memory => Reference::No,
+            other => other,
+        }
     }
 }
 
@@ -66,8 +76,10 @@ impl Scopes {
         };
         let reference = if whole { reference } else { reference.of_part() };
         let reference = if mentions(pat.to_token_stream(), &mut |word| word == "ref") { Reference::Perhaps } else { reference };
+        let memory = reference == Reference::Memory;
+        let reference = if memory { Reference::No } else { reference };
         for (name, mutable) in declared(pat) {
-            self.insert(name.to_string(), Variable { mutable, reference, memory: false });
+            self.insert(name.to_string(), Variable { mutable, reference, memory });
         }
     }
 
@@ -85,13 +97,8 @@ impl Scopes {
                 self.insert("self".to_string(), variable);
             }
             FnArg::Typed(typed) => {
-                self.declare(&typed.pat, of_type(&typed.ty, Reference::No));
-                if let (Pat::Ident(pat), Some(name)) = (&*typed.pat, element_name(&typed.ty))
-                    && ["In", "Out", "Vmem"].iter().any(|word| name == word)
-                {
-                    let variable = Variable { mutable: pat.mutability.is_some(), reference: Reference::No, memory: true };
-                    self.insert(pat.ident.to_string(), variable);
-                }
+                let of_type = of_type(&typed.ty, Reference::No);
+                self.declare(&typed.pat, if matches!(*typed.pat, Pat::Ident(_)) { of_type } else { of_type.of_part() });
             }
         }
     }
@@ -104,7 +111,12 @@ impl Scopes {
             Expr::Group(inner) => self.value(&inner.expr),
             Expr::Path(path) => {
                 let known = path.path.get_ident().and_then(|name| self.find(&name.to_string()));
-                known.map_or(Reference::No, |known| known.reference)
+                known.map_or(Reference::No, |known| if known.memory { Reference::Memory } else { known.reference })
+            }
+            Expr::MethodCall(call)
+                if PARTS.iter().any(|part| call.method == part) && self.value(&call.receiver) == Reference::Memory =>
+            {
+                Reference::Memory
             }
             _ => {
                 let mut of = |word: &str| says_mut(word) || self.find(word).is_some_and(|v| v.reference != Reference::No);
@@ -119,6 +131,7 @@ fn of_type(ty: &Type, inferred: Reference) -> Reference {
     match ty {
         Type::Reference(ty) if ty.mutability.is_some() => Reference::Yes,
         Type::Infer(_) => inferred,
+        _ if element_name(ty).is_some_and(crate::memory::is_memory) => Reference::Memory,
         _ if mentions(ty.to_token_stream(), &mut |word| word == "mut") => Reference::Perhaps,
         _ => Reference::No,
     }

@@ -94,7 +94,8 @@ pub(crate) fn expand(expr: &Expr, blocks: &[Ident]) -> TokenStream {
     }
 }
 
-fn is_constant(name: &Ident) -> bool {
+/// Whether the name is a block size or a Rust constant, by its first letter.
+pub(crate) fn is_constant(name: &Ident) -> bool {
     name.to_string().trim_start_matches("r#").starts_with(char::is_uppercase)
 }
 

@@ -151,21 +151,6 @@ impl Chip {
     /// Every chip, oldest first.
     pub const ALL: &'static [Chip] = &[Chip::V4, Chip::V5E, Chip::V5P, Chip::V6E, Chip::TPU7X];
 
-    /// Whether a kernel may multiply matrices of these element types: the matrix units do, or the product is lowered to one
-    /// that they have. f16 goes through f32, and two integers of which one is wider than 8 bits go byte by byte.
-    pub fn multiplies(&self, lhs: DType, rhs: DType) -> bool {
-        let float = |d: DType| !d.is_float() || d == DType::F16 || self.product_floats.contains(&d);
-        let integers = lhs.is_integer() && rhs.is_integer() && lhs.bits() <= 8 && rhs.bits() <= 8;
-        float(lhs) && float(rhs) && (self.int8_products || !integers)
-    }
-
-    /// The products of [`multiplies`](Self::multiplies) in words.
-    pub fn products(&self) -> String {
-        let floats: Vec<&str> = std::iter::once(DType::F16).chain(self.product_floats.iter().copied()).map(DType::name).collect();
-        let integers = if self.int8_products { "any two integers" } else { "two integers of which one is wider than 8 bits" };
-        format!("{} with each other and with integers of at most 8 bits, and {integers}", floats.join(", "))
-    }
-
     /// The chip of that name, in any case.
     pub fn by_name(name: &str) -> Option<&'static Chip> {
         Chip::ALL.iter().find(|chip| chip.name.eq_ignore_ascii_case(name))

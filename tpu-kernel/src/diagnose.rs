@@ -181,13 +181,13 @@ fn reports(error: &Error) -> Vec<Report> {
         }
         Error::Launch(launch) => {
             let (title, note) = match launch {
-                LaunchError::Vmem { chip, need, limit, table } => {
+                LaunchError::Vmem { chip, need, limit, table, .. } => {
                     let title = format!("the kernel needs {need} bytes of VMEM on {chip}, the limit is {limit}");
                     (title, Some(table.trim_start_matches('\n').to_string()))
                 }
                 other => (other.to_string(), None),
             };
-            let loc = launch.loc().and_then(known);
+            let loc = known(launch.loc());
             vec![Report { code: Some(error.code()), title, loc, what: None, note, help: Some(help::launch(launch)) }]
         }
         Error::Transform(transform) => {
@@ -233,7 +233,10 @@ fn operation(fault: &BuildFault) -> Option<&str> {
         | BuildFault::BrokenRegion(_)
         | BuildFault::Panic { .. }
         | BuildFault::Literal { .. }
-        | BuildFault::Index { .. } => None,
+        | BuildFault::Index { .. }
+        | BuildFault::CopyNotAwaited(_)
+        | BuildFault::CopyNotMade(_)
+        | BuildFault::AwaitedElsewhere(_) => None,
     }
 }
 

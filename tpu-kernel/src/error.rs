@@ -133,6 +133,15 @@ pub enum BuildFault {
         /// Where.
         loc: Loc,
     },
+    /// B010: a copy that is started, and neither waited for nor left to another line.
+    #[error("this copy is started and never waited for")]
+    CopyNotAwaited(Loc),
+    /// B011: a copy that is described, and neither made nor started nor finished.
+    #[error("this copy is described and never made")]
+    CopyNotMade(Loc),
+    /// B012: a wait in another branch or turn of a loop than the start.
+    #[error("this waits in another loop or branch than the one that started the copy")]
+    AwaitedElsewhere(Loc),
 }
 
 impl std::fmt::Debug for Error {
@@ -161,6 +170,9 @@ impl BuildFault {
             BuildFault::Literal { .. } => "B007",
             BuildFault::Shift { .. } => "B008",
             BuildFault::Index { .. } => "B009",
+            BuildFault::CopyNotAwaited(_) => "B010",
+            BuildFault::CopyNotMade(_) => "B011",
+            BuildFault::AwaitedElsewhere(_) => "B012",
         } else {
             BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => fault.rule.code(),
         }
@@ -171,6 +183,7 @@ impl BuildFault {
         match self {
             BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => &fault.loc,
             BuildFault::ForeignValue(loc) | BuildFault::OutOfRegion(loc) | BuildFault::BrokenRegion(loc) => loc,
+            BuildFault::CopyNotAwaited(loc) | BuildFault::CopyNotMade(loc) | BuildFault::AwaitedElsewhere(loc) => loc,
             BuildFault::Panic { loc, .. }
             | BuildFault::Overflow { loc, .. }
             | BuildFault::DivisionByZero { loc, .. }

@@ -32,9 +32,10 @@ pub use tpu_kernel_macros::{tile_fn, tpu_kernel};
 pub mod prelude {
     pub use crate::ir::{DType, Precision};
     pub use crate::lang::{
-        AllAxes, Axis, Bits, D, Dim, Each, Element, Float, In, Int, Key, Lanes, Number, One, Out, Prod, Product, Quot, Scalar,
-        Shape, Sublanes, Sum, Tile, Transform, Vmem, batch_dot, batch_dot_over, choose, concat, dot, dot_over, dot_with, iota,
-        iota_of, literal, num_programs, pack, prng_bits, prng_seed, program_id, select, stateful_bernoulli, stateful_normal,
+        AllAxes, Axis, Bits, D, Dim, DmaSemaphore, Each, Element, Float, Hbm, HbmInput, HbmOut, HbmOutput, In, InputWindow, Int,
+        Key, Lanes, Number, One, Out, Prefetch, Prod, Product, Quot, Scalar, Semaphore, Shape, Smem, Sublanes, Sum, Tile,
+        Transform, View, Vmem, batch_dot, batch_dot_over, choose, concat, copy, dot, dot_over, dot_with, iota, iota_of, literal,
+        num_programs, pack, prng_bits, prng_seed, program_id, scoped, select, stateful_bernoulli, stateful_normal,
         stateful_uniform, unroll,
     };
     pub use crate::launch::{Allow, Launchable};

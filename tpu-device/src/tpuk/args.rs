@@ -1,16 +1,20 @@
 //! The command line itself: subcommands, options, and what they have in common.
 //!
 //! Rules: every array size that a registered kernel names is an option of its own, `--m 512`, unless the word is taken;
-//! block sizes, element types and the rest go through `--config`, which takes sizes too.
+//! block sizes, element types and the rest go through `--config`, which takes sizes too. What would have no effect is
+//! refused: a name that is set twice, an option that the others leave nothing to do.
 
 use super::case::{self, Settings};
 use super::catalogue::{Catalogue, Entry};
 use super::failure::{EXIT_CODES, Failure};
+use super::names::{Sought, ambiguous, hint, seek};
 use super::output::Ends;
 use super::progress::Progress;
-use crate::error::close_names;
+use super::value;
 use clap::builder::PossibleValuesParser;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tpu_kernel::chips::Chip;
 
@@ -39,9 +43,11 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
     let file = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name("FILE").value_parser(value_parser!(PathBuf)).help(help)
     };
-    let number = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name("N").value_parser(value_parser!(u64)).help(help)
+    let number = |name: &'static str, least: u64, most: u64, help: &'static str| {
+        let parse = move |text: &str| value::whole(text, least, most, "it");
+        Arg::new(name).long(name).value_name("N").allow_negative_numbers(true).value_parser(parse).help(help)
     };
+    let seed = || number("seed", 0, u64::MAX, "The seed of the random arrays").default_value("0");
     let every = || {
         let help = "Take every registered configuration and element type, not only the first";
         Arg::new("every").long("every").action(ArgAction::SetTrue).help(help)
@@ -57,10 +63,11 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
                 .long("executor")
                 .value_name("NAME")
                 .value_parser(["cranelift", "interpreter"])
+                .ignore_case(true)
                 .default_value("cranelift")
                 .help("What runs the kernel"),
         )
-        .arg(number("seed", "The seed of the random arrays").default_value("0"));
+        .arg(seed());
     let inspect = sub("inspect", "Show a kernel: grid, windows, memory, its IR, which chips take it, predicted cycles")
         .arg(kernels(named))
         .arg(every())
@@ -79,6 +86,7 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
                 .alias("format")
                 .value_name("FORM")
                 .value_parser(super::emit::Form::NAMES)
+                .ignore_case(true)
                 .help("The form"),
         )
         .arg(
@@ -86,6 +94,7 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
                 .long("stage")
                 .value_name("STAGE")
                 .value_parser(super::emit::STAGES)
+                .ignore_case(true)
                 .default_value("canonical")
                 .help("tpuir: as recorded, as executors take it, or in operations that the chip has"),
         )
@@ -95,13 +104,13 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
         .long_about(VERIFY)
         .arg(kernels("The kernels, by name; all unless named"))
         .arg(file("libtpu", "The compiler; else LIBTPU_PATH, else what the active Python environment has"))
-        .arg(number("jobs", "Compilations at once; by default one for each processor"))
-        .arg(number("limit", "Seconds that one compilation may take; by default 120"))
+        .arg(number("jobs", 1, 1024, "Compilations at once; by default one for each processor"))
+        .arg(number("limit", 1, 1_000_000, "Seconds that one compilation may take; by default 120"))
         .arg(Arg::new("no-estimates").long("no-estimates").action(ArgAction::SetTrue).help("Do not ask libtpu for cycles"));
     let bench = sub("bench", "Measure kernels against the limit of this machine, and against other programs")
         .arg(kernels("The kernels, by name; all that have a row unless named"))
-        .arg(number("rounds", "How often each is measured; the least time counts").default_value("7"))
-        .arg(number("seed", "The seed of the random arrays").default_value("0"));
+        .arg(number("rounds", 1, 1_000_000, "How often each is measured; the least time counts").default_value("7"))
+        .arg(seed());
     Command::new("tpuk")
         .about("Kernels for TPUs on a machine without one: run, look at, print and measure those that this program registers")
         .after_help(EXIT_CODES)
@@ -153,15 +162,39 @@ fn with_sizes(command: Command, catalogue: &Catalogue) -> Command {
     let aliases = |arg: &Arg| arg.get_all_aliases().unwrap_or_default().into_iter().map(String::from).collect::<Vec<_>>();
     let words = |arg: &Arg| arg.get_long().map(String::from).into_iter().chain(aliases(arg)).collect::<Vec<_>>();
     let taken: Vec<String> = command.get_arguments().flat_map(words).chain(["help".to_string()]).collect();
-    let mut names: Vec<String> = catalogue.entries().iter().flat_map(case::size_names).collect();
-    names.sort_unstable();
-    names.dedup();
-    let fits = |name: &String| !taken.contains(name) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let sizes = names
-        .into_iter()
-        .filter(fits)
-        .map(|name| Arg::new(format!("{SIZE}{name}")).long(name).value_name("N").help_heading("Sizes of arrays"));
-    command.args(sizes)
+    let mut sizes: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for entry in catalogue.entries() {
+        for size in case::size_names(entry) {
+            sizes.entry(size).or_default().push(&entry.name);
+        }
+    }
+    let fits = |name: &str| !taken.iter().any(|word| word == name) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let option = |(name, kernels): (String, Vec<&str>)| {
+        let help = format!("Size `{name}` of {}", few(&kernels));
+        Arg::new(format!("{SIZE}{name}"))
+            .long(name)
+            .value_name("N")
+            .action(ArgAction::Append)
+            .allow_negative_numbers(true)
+            .help_heading("Sizes of arrays")
+            .help(help)
+    };
+    command.args(sizes.into_iter().filter(|(name, _)| fits(name)).map(option))
+}
+
+/// Names for a line of help.
+fn few(names: &[&str]) -> String {
+    match names {
+        [first, second, third, _, rest @ ..] if !rest.is_empty() => {
+            format!("{first}, {second}, {third} and {} more", rest.len() + 1)
+        }
+        _ => names.join(", "),
+    }
+}
+
+/// Whether the user gave the option, and not its default.
+pub(super) fn is_given(matches: &ArgMatches, option: &str) -> bool {
+    matches.value_source(option) == Some(ValueSource::CommandLine)
 }
 
 /// What the options that all subcommands share came to.
@@ -181,12 +214,16 @@ impl<'a> Common<'a> {
         otherwise: Option<&dyn Fn(&Entry) -> bool>,
     ) -> Result<Common<'a>, Failure> {
         let entries = select(catalogue, names, matches.get_flag("all"), otherwise)?;
-        let settings = settings(matches)?;
-        for (name, _) in &settings {
-            if !entries.iter().any(|entry| case::knows(entry, name)) {
-                return Err(case::unknown(&entries, name));
+        let given = given(matches)?;
+        for setting in &given {
+            if !entries.iter().any(|entry| case::knows(entry, &setting.name)) {
+                return Err(case::unknown(&entries, &setting.name));
             }
         }
+        for entry in &entries {
+            once(entry, &given)?;
+        }
+        let settings = given.into_iter().map(|setting| (setting.name, setting.value)).collect();
         let chip = matches.get_one::<String>("chip").map_or(ALL, String::as_str);
         let chips = Chip::ALL.iter().filter(|c| chip.eq_ignore_ascii_case(ALL) || chip.eq_ignore_ascii_case(c.name)).collect();
         Ok(Common { entries, chips, settings, json: matches.get_flag("json") })
@@ -232,10 +269,13 @@ fn select<'a>(
     let list = || known().collect::<Vec<_>>().join(", ");
     let mut entries: Vec<&Entry> = vec![];
     for name in names {
-        let Some(entry) = catalogue.entries().iter().find(|entry| entry.name == *name) else {
-            let close = close_names(name, known());
-            let hint = if close.is_empty() { String::new() } else { format!("; did you mean `{}`?", close.join("` or `")) };
-            return Err(Failure::usage(format!("no kernel is called `{name}`{hint}\n  kernels: {}", list())));
+        let entry = match seek(name, catalogue.entries(), |entry| &entry.name) {
+            Sought::Found(entry) => entry,
+            Sought::Several(several) => return Err(ambiguous(name, several.iter().map(|entry| entry.name.as_str()))),
+            Sought::Unknown => {
+                let hint = hint(name, known());
+                return Err(Failure::usage(format!("no kernel is called `{name}`{hint}\n  kernels: {}", list())));
+            }
         };
         if !entries.iter().any(|e| e.name == entry.name) {
             entries.push(entry);
@@ -250,24 +290,49 @@ fn select<'a>(
     }
 }
 
-/// What `--config` and the sizes set, in the order of the command line; sizes after configurations.
-fn settings(matches: &ArgMatches) -> Result<Settings, Failure> {
-    let mut settings = vec![];
-    let lists = ["config", "size"].into_iter().flat_map(|option| matches.get_many::<String>(option).into_iter().flatten());
-    for list in lists {
-        for pair in list.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let (name, value) = (name.trim(), value.trim());
-            if name.is_empty() || value.is_empty() {
-                return Err(Failure::usage(format!("`{pair}` is no `name=value`")));
+/// `name=value`, and how it was given.
+struct Given {
+    name: String,
+    value: String,
+    words: String,
+}
+
+/// What `--config` and the sizes set; sizes after configurations.
+fn given(matches: &ArgMatches) -> Result<Vec<Given>, Failure> {
+    let mut all = vec![];
+    for option in ["config", "size"] {
+        for list in matches.get_many::<String>(option).into_iter().flatten() {
+            for pair in list.split(',').map(str::trim) {
+                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                let (name, value) = (name.trim(), value.trim());
+                let words = format!("--{option} {pair}");
+                match (pair.is_empty(), name.is_empty() || value.is_empty()) {
+                    (true, _) if list.trim().is_empty() => return Err(Failure::usage(format!("`--{option}` is empty: {PAIRS}"))),
+                    (true, _) => return Err(Failure::usage(format!("`--{option} {list}` has an empty part: {PAIRS}"))),
+                    (_, true) => return Err(Failure::usage(format!("`{pair}` is no `name=value`"))),
+                    _ => all.push(Given { name: name.to_string(), value: value.to_string(), words }),
+                }
             }
-            settings.push((name.to_string(), value.to_string()));
         }
     }
     for id in matches.ids().filter(|id| id.as_str().starts_with(SIZE)) {
-        if let Ok(Some(value)) = matches.try_get_one::<String>(id.as_str()) {
-            settings.push((id.as_str()[SIZE.len()..].to_string(), value.clone()));
+        let name = &id.as_str()[SIZE.len()..];
+        for value in matches.get_many::<String>(id.as_str()).into_iter().flatten() {
+            all.push(Given { name: name.to_string(), value: value.clone(), words: format!("--{name} {value}") });
         }
     }
-    Ok(settings)
+    Ok(all)
+}
+
+const PAIRS: &str = "it takes `name=value`, with commas between several";
+
+/// Refuses what sets one name of the kernel twice.
+fn once(entry: &Entry, given: &[Given]) -> Result<(), Failure> {
+    for (at, later) in given.iter().enumerate() {
+        if let Some(earlier) = given.iter().take(at).find(|earlier| case::same(entry, &earlier.name, &later.name)) {
+            let (one, other, name) = (&earlier.words, &later.words, &entry.name);
+            return Err(Failure::usage(format!("`{one}` and `{other}` set the same of kernel `{name}`: leave one of them out")));
+        }
+    }
+    Ok(())
 }

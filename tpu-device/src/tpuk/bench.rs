@@ -36,9 +36,9 @@ struct Measured<'a> {
 const THREADS: usize = 1;
 
 pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Failure> {
-    let rounds = matches.get_one::<u64>("rounds").copied().unwrap_or(7).max(1);
+    let rounds = matches.get_one::<u64>("rounds").copied().unwrap_or(7);
     let seed = matches.get_one("seed").copied().unwrap_or(0);
-    let chip = *common.chips.first().unwrap_or(&&Chip::V5E);
+    let &[chip] = common.chips.as_slice() else { return Err(Failure::usage("`bench` measures for one chip at a time")) };
     let mut rows = vec![];
     for entry in &common.entries {
         for (name, set) in &entry.bench {
@@ -51,7 +51,7 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
         return Err(Failure::usage("none of these kernels has a row to measure"));
     }
     let progress = Progress::new(rows.len());
-    let (output, mut ends) = (Output { json: common.json }, Ends::of(common.entries.len()));
+    let (output, mut ends) = (Output { json: common.json }, Ends::of(rows.len()));
     let mut lines = vec![["row", "threads", "ours ms", "limit ms", "share of limit", "peer"].map(String::from).to_vec()];
     for row in &rows {
         progress.at(row.name);
@@ -64,7 +64,7 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
             lines.push(measured.line());
         }
     }
-    if !common.json {
+    if !common.json && lines.len() > 1 {
         output.result(
             &progress,
             || json!(null),

@@ -1,11 +1,13 @@
 //! One way to launch a registered kernel: a configuration, element types, sizes and scalars, each by name.
 //!
-//! Rules: a name is looked for as it is written first, then in any letter case; block sizes and element types are shown
-//! in lower case, as the methods of a launch have them, unless a size has that name. What a case is called is what `--config` takes.
+//! Rules: block sizes and element types are shown in lower case, as the methods of a launch have them, unless a size has
+//! that name. What a case is called is what `--config` takes. What a scalar is depends on its element type, which may be
+//! chosen later or by a file: until it is asked for, it is the text that was given.
 
 use super::catalogue::Entry;
 use super::failure::Failure;
-use crate::error::close_names;
+use super::names::{Sought, ambiguous, hint, seek};
+use super::value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tpu_kernel::ir::{DType, Literal, Precision};
@@ -23,7 +25,8 @@ pub(super) struct Case<'a> {
     /// The element type of each type parameter.
     elements: Vec<(&'static str, DType)>,
     pub(super) sizes: BTreeMap<String, usize>,
-    scalars: Vec<(String, Literal)>,
+    /// As they were given.
+    scalars: Vec<(&'static str, String)>,
     declared: Declared,
 }
 
@@ -85,14 +88,12 @@ impl Declared {
     /// A name as it is shown: that of a block size or element type in lower case, unless something else has that name.
     fn shown(&self, entry: &Entry, name: &str, what: Name) -> String {
         let lower = name.to_lowercase();
-        let own = matches!(what, Name::Block(_) | Name::Element(_)) && self.find(entry, &lower) == Some((name, what));
+        let own = matches!(what, Name::Block(_) | Name::Element(_)) && self.find(entry, &lower) == Sought::Found((name, what));
         if own { lower } else { name.to_string() }
     }
 
-    fn find<'e>(&self, entry: &'e Entry, name: &str) -> Option<(&'e str, Name)> {
-        let names = self.names(entry);
-        let exact = names.iter().find(|(n, _)| *n == name);
-        exact.or_else(|| names.iter().find(|(n, _)| n.eq_ignore_ascii_case(name))).copied()
+    fn find<'e>(&self, entry: &'e Entry, name: &str) -> Sought<(&'e str, Name)> {
+        seek(name, self.names(entry), |(name, _)| name)
     }
 }
 
@@ -106,6 +107,7 @@ pub(super) fn size_names(entry: &Entry) -> Vec<String> {
 /// is the one that stands for the kernel.
 pub(super) fn cases<'a>(entry: &'a Entry, settings: &Settings) -> Result<Vec<Case<'a>>, Failure> {
     let declared = Declared::of(entry)?;
+    check_ranges(entry, &declared)?;
     let mut all: Vec<Case<'a>> = vec![];
     for config in std::iter::once(&vec![]).chain(&entry.configs) {
         for elements in choices(entry, &declared)? {
@@ -123,6 +125,9 @@ pub(super) fn cases<'a>(entry: &'a Entry, settings: &Settings) -> Result<Vec<Cas
             for (name, value) in config.iter().chain(settings) {
                 case.set(name, value)?;
             }
+            for argument in declared.scalars() {
+                case.scalar(argument)?;
+            }
             // What the user set may have made two of them one.
             if !all.iter().any(|other| other.text() == case.text()) {
                 all.push(case);
@@ -132,16 +137,30 @@ pub(super) fn cases<'a>(entry: &'a Entry, settings: &Settings) -> Result<Vec<Cas
     Ok(all)
 }
 
+/// What an entry says of inputs that the kernel lacks.
+fn check_ranges(entry: &Entry, declared: &Declared) -> Result<(), Failure> {
+    match entry.ranges.iter().find(|(name, ..)| !declared.arrays().any(|argument| argument.name == name)) {
+        Some((name, ..)) => {
+            let reason = format!("kernel `{}` is registered with a range of `{name}`, which is none of its inputs", entry.name);
+            Err(Failure::kernel(reason))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Every choice of one registered type for each type parameter.
 fn choices(entry: &Entry, declared: &Declared) -> Result<Vec<Vec<(&'static str, DType)>>, Failure> {
     let mut all: Vec<Vec<(&'static str, DType)>> = vec![vec![]];
     for (name, dtypes) in &entry.dtypes {
-        let Some((_, Name::Element(name))) = declared.find(entry, name) else {
+        let Sought::Found((_, Name::Element(name))) = declared.find(entry, name) else {
             return Err(Failure::kernel(format!(
                 "kernel `{}` is registered with element types of `{name}`, which it lacks",
                 entry.name
             )));
         };
+        if dtypes.is_empty() {
+            return Err(Failure::kernel(format!("kernel `{}` is registered with no element type of `{name}`", entry.name)));
+        }
         all =
             dtypes.iter().flat_map(|&dtype| all.iter().map(move |chosen| [chosen.as_slice(), &[(name, dtype)]].concat())).collect();
     }
@@ -150,7 +169,16 @@ fn choices(entry: &Entry, declared: &Declared) -> Result<Vec<Vec<(&'static str, 
 
 /// Whether the kernel has that name.
 pub(super) fn knows(entry: &Entry, name: &str) -> bool {
-    Declared::of(entry).is_ok_and(|declared| declared.find(entry, name).is_some())
+    Declared::of(entry).is_ok_and(|declared| declared.find(entry, name) != Sought::Unknown)
+}
+
+/// Whether two names are one to the kernel.
+pub(super) fn same(entry: &Entry, one: &str, other: &str) -> bool {
+    let both = |declared: Declared| match (declared.find(entry, one), declared.find(entry, other)) {
+        (Sought::Found(one), Sought::Found(other)) => one == other,
+        _ => false,
+    };
+    Declared::of(entry).is_ok_and(both)
 }
 
 /// The refusal of a name that none of these kernels has.
@@ -170,8 +198,7 @@ pub(super) fn unknown(entries: &[&Entry], name: &str) -> Failure {
         }
     });
     // Every name of one letter is near every other.
-    let close = if name.chars().count() > 1 { close_names(name, distinct.iter().map(String::as_str)) } else { vec![] };
-    let hint = if close.is_empty() { String::new() } else { format!("; did you mean `{}`?", close.join("` or `")) };
+    let hint = if name.chars().count() > 1 { hint(name, distinct.iter().map(String::as_str)) } else { String::new() };
     let who = match entries {
         [entry] => format!("kernel `{}` has", entry.name),
         _ => "these kernels have".to_string(),
@@ -183,38 +210,43 @@ impl Case<'_> {
     /// Sets one name.
     fn set(&mut self, name: &str, value: &str) -> Result<(), Failure> {
         let entry = self.entry;
-        let Some((found, what)) = self.declared.find(entry, name) else { return Err(unknown(&[entry], name)) };
-        let wrong = |want: &str| Failure::usage(format!("`{name}={value}`: {want}"));
-        let count = || value.parse::<usize>().map_err(|_| wrong("a size is a whole number, 0 or more"));
+        let (found, what) = match self.declared.find(entry, name) {
+            Sought::Found(found) => found,
+            Sought::Several(several) => return Err(ambiguous(name, several.iter().map(|(name, _)| *name))),
+            Sought::Unknown => return Err(unknown(&[entry], name)),
+        };
+        let wrong = |want: String| Failure::usage(format!("`{name}={value}`: {want}"));
         match what {
             Name::Block(block) => {
-                let value = count()?;
+                let value = value::block(value).map_err(wrong)?;
                 put(&mut self.config.blocks, block, value);
                 self.config.blocks.sort_unstable();
             }
             Name::Element(element) => {
                 let names = || DType::ALL.map(DType::name).join(", ");
                 let dtype = DType::from_name(&value.to_lowercase());
-                put(&mut self.elements, element, dtype.ok_or_else(|| wrong(&format!("the element types are {}", names())))?);
+                put(&mut self.elements, element, dtype.ok_or_else(|| wrong(format!("the element types are {}", names())))?);
             }
             Name::Precision => {
                 let names = || Precision::ALL.iter().map(|p| p.name()).collect::<Vec<_>>().join(", ");
                 let precision = Precision::from_name(&value.to_lowercase());
-                self.config.precision = precision.ok_or_else(|| wrong(&format!("the precisions are {}", names())))?;
+                self.config.precision = precision.ok_or_else(|| wrong(format!("the precisions are {}", names())))?;
             }
             Name::Size => {
-                let value = count()?;
+                let value = value::size(value).map_err(wrong)?;
                 self.sizes.insert(found.to_string(), value);
             }
-            Name::Scalar(scalar) => {
-                let argument = self.declared.scalars().find(|a| a.name == scalar);
-                let dtype = argument.and_then(|a| self.dtype(a)).ok_or_else(|| wrong("its element type is not chosen"))?;
-                let literal = parse(dtype, value).ok_or_else(|| wrong(&format!("it is no number of {dtype}")))?;
-                self.scalars.retain(|(n, _)| n != scalar);
-                self.scalars.push((scalar.to_string(), literal));
-            }
+            Name::Scalar(scalar) => put(&mut self.scalars, scalar, value.to_string()),
         }
         Ok(())
+    }
+
+    /// A scalar, where it was given and its element type is known.
+    fn scalar(&self, argument: &Argument) -> Result<Option<Literal>, Failure> {
+        let text = self.scalars.iter().find(|(name, _)| *name == argument.name).map(|(_, text)| text);
+        let (Some(text), Some(dtype)) = (text, self.dtype(argument)) else { return Ok(None) };
+        let literal = value::scalar(dtype, text);
+        literal.map(Some).map_err(|want| Failure::usage(format!("`{}={text}`: {want}", argument.name)))
     }
 
     /// The element type of an argument.
@@ -249,9 +281,9 @@ impl Case<'_> {
     /// The scalars, in their order.
     pub(super) fn scalars(&self) -> Result<Vec<(String, Literal)>, Failure> {
         let value = |argument: &Argument| {
-            let found = self.scalars.iter().find(|(name, _)| name == argument.name).cloned();
-            let example = format!("--config {}=…", argument.name);
-            found.ok_or_else(|| Failure::usage(format!("scalar `{}` has no value: give it with `{example}`", argument.name)))
+            let example = || format!("give it with `--config {}=…`", argument.name);
+            let missing = || Failure::usage(format!("scalar `{}` has no value: {}", argument.name, example()));
+            Ok((argument.name.to_string(), self.scalar(argument)?.ok_or_else(missing)?))
         };
         self.declared.scalars().map(value).collect()
     }
@@ -281,7 +313,7 @@ impl Case<'_> {
 
     /// Whether a user can set that name.
     pub(super) fn knows(&self, name: &str) -> bool {
-        self.declared.find(self.entry, name).is_some()
+        self.declared.find(self.entry, name) != Sought::Unknown
     }
 
     /// The kernel and what is chosen, for a message.
@@ -289,10 +321,16 @@ impl Case<'_> {
         format!("kernel `{}` with {}", self.entry.name, self.text())
     }
 
+    /// The registered sizes that the kernel itself does not declare.
+    pub(super) fn added_sizes(&self) -> impl Iterator<Item = &str> {
+        let declared = self.declared.parameters.sizes;
+        self.entry.sizes.iter().map(|(name, _)| name.as_str()).filter(move |name| !declared.contains(name))
+    }
+
     /// Without any size: those of the arrays of a file decide.
     pub(super) fn without_sizes(&self, kept: &Settings) -> Self {
         let mut case = self.clone();
-        let means = |given: &str, size: &str| self.declared.find(self.entry, given) == Some((size, Name::Size));
+        let means = |given: &str, size: &str| self.declared.find(self.entry, given) == Sought::Found((size, Name::Size));
         case.sizes.retain(|name, _| kept.iter().any(|(given, _)| means(given, name)));
         case
     }
@@ -336,19 +374,15 @@ impl Case<'_> {
         let declared = self.declared.parameters.sizes.iter().map(|name| name.to_string());
         let others = self.sizes.keys().filter(|name| !self.declared.parameters.sizes.contains(&name.as_str())).cloned();
         let sizes = declared.chain(others).filter_map(|name| Some((name.clone(), self.sizes.get(&name)?.to_string())));
-        let scalars = self.declared.scalars().filter_map(|a| self.scalars.iter().find(|(name, _)| name == a.name));
-        let scalars = scalars.map(|(name, value)| (name.clone(), value.to_string()));
+        let scalar = |argument: &Argument| {
+            let given = self.scalars.iter().find(|(name, _)| *name == argument.name)?;
+            let read = self.scalar(argument).ok().flatten().map(|literal| literal.to_string());
+            Some((argument.name.to_string(), read.unwrap_or_else(|| given.1.clone())))
+        };
+        let scalars = self.declared.scalars().filter_map(scalar);
         let all = self.chosen().into_iter().chain(sizes).chain(scalars);
         all.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
     }
-}
-
-/// A scalar as a user writes it: what a literal's text is, and `1` or `.5` for a float.
-fn parse(dtype: DType, text: &str) -> Option<Literal> {
-    Literal::parse(dtype, text).or_else(|| {
-        let value: f64 = text.parse().ok().filter(|_| dtype.is_float())?;
-        Literal::parse(dtype, &format!("{value:?}"))
-    })
 }
 
 fn put<V>(list: &mut Vec<(&'static str, V)>, name: &'static str, value: V) {

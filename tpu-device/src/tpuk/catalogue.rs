@@ -73,6 +73,7 @@ pub struct Entry {
     pub(super) reference: Option<Reference>,
     pub(super) tolerance: f64,
     pub(super) tolerances: Vec<(Precision, f64)>,
+    pub(super) tolerances_of: Vec<(DType, f64)>,
     /// Rows of `bench`: a name, and what is set.
     pub(super) bench: Vec<(String, Vec<(String, String)>)>,
 }
@@ -99,6 +100,7 @@ impl Entry {
             reference: None,
             tolerance: 1e-5,
             tolerances: vec![],
+            tolerances_of: vec![],
             bench: vec![],
         }
     }
@@ -118,7 +120,9 @@ impl Entry {
 
     /// The element types of a type parameter, the first of which is used unless another is asked for.
     pub fn dtypes(mut self, parameter: impl Into<String>, dtypes: impl IntoIterator<Item = DType>) -> Entry {
-        self.dtypes.push((parameter.into(), dtypes.into_iter().collect()));
+        let parameter = parameter.into();
+        self.dtypes.retain(|(other, _)| *other != parameter);
+        self.dtypes.push((parameter, dtypes.into_iter().collect()));
         self
     }
 
@@ -137,7 +141,9 @@ impl Entry {
 
     /// Where the random elements of an input lie: at least `low`, below `high`. From -1 to 1 unless set; integers from -8 to 8.
     pub fn range(mut self, input: impl Into<String>, low: f64, high: f64) -> Entry {
-        self.ranges.push((input.into(), low, high));
+        let input = input.into();
+        self.ranges.retain(|(other, ..)| *other != input);
+        self.ranges.push((input, low, high));
         self
     }
 
@@ -156,10 +162,27 @@ impl Entry {
         self
     }
 
-    /// Another tolerance where the kernel's products have that precision.
+    /// Another tolerance where the kernel's products have that precision. Of several that apply, by precision or by element
+    /// type, the greatest counts.
     pub fn tolerance_at(mut self, precision: Precision, tolerance: f64) -> Entry {
+        self.tolerances.retain(|(other, _)| *other != precision);
         self.tolerances.push((precision, tolerance));
         self
+    }
+
+    /// Another tolerance where an input or output of the launch has elements of that type. Of several that apply, by
+    /// precision or by element type, the greatest counts.
+    pub fn tolerance_of(mut self, dtype: DType, tolerance: f64) -> Entry {
+        self.tolerances_of.retain(|(other, _)| *other != dtype);
+        self.tolerances_of.push((dtype, tolerance));
+        self
+    }
+
+    /// What bounds the error of a launch at that precision, with inputs and outputs of these types.
+    pub(super) fn tolerance_for(&self, precision: Precision, dtypes: &[DType]) -> f64 {
+        let at = self.tolerances.iter().filter(|(other, _)| *other == precision).map(|(_, tolerance)| *tolerance);
+        let of = self.tolerances_of.iter().filter(|(other, _)| dtypes.contains(other)).map(|(_, tolerance)| *tolerance);
+        at.chain(of).reduce(f64::max).unwrap_or(self.tolerance)
     }
 
     /// A row of `bench`, named by work, type and size (`matmul_f32_1024`): sizes, block sizes and element types by name, as

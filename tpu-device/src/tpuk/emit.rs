@@ -1,9 +1,11 @@
 //! `tpuk emit`: a kernel as text of one form.
 
-use super::args::Common;
+use super::args::{Common, is_given};
 use super::case::Case;
+use super::catalogue::Catalogue;
 use super::failure::{Exit, Failure};
-use super::output::{Ends, Output};
+use super::names::{Sought, hint, seek};
+use super::output::{self, Ends, Output};
 use super::progress::Progress;
 use super::staged::Staged;
 use clap::ArgMatches;
@@ -28,8 +30,8 @@ pub(super) const STAGES: [&str; 3] = ["staged", "canonical", "legalised"];
 impl Form {
     pub(super) const NAMES: [&str; 5] = ["tpuir", "clif", "asm", "mosaic", "stablehlo"];
 
-    pub(super) fn by_name(name: &str) -> Option<Form> {
-        Some(match name {
+    fn by_name(name: &str) -> Option<Form> {
+        Some(match name.to_lowercase().as_str() {
             "tpuir" => Form::Tpuir,
             "clif" => Form::Clif,
             "asm" => Form::Asm,
@@ -54,32 +56,59 @@ impl Form {
 }
 
 /// The form and the names of the kernels: the first word that is a form is it.
-pub(super) fn split(words: Vec<String>, matches: &ArgMatches) -> Result<(Form, Vec<String>), Failure> {
-    if let Some(form) = matches.get_one::<String>("form").and_then(|name| Form::by_name(name)) {
-        return Ok((form, words));
-    }
-    let Some(at) = words.iter().position(|word| Form::by_name(word).is_some()) else {
-        return Err(Failure::usage(format!("say what to emit: {}", Form::NAMES.join(", "))));
+pub(super) fn split(catalogue: &Catalogue, mut words: Vec<String>, matches: &ArgMatches) -> Result<(Form, Vec<String>), Failure> {
+    let option = matches.get_one::<String>("form").and_then(|name| Some((Form::by_name(name)?, format!("--form {name}"))));
+    let at = words.iter().position(|word| Form::by_name(word).is_some());
+    let (form, given) = match (option, at) {
+        (Some(option), _) => option,
+        (None, Some(at)) => {
+            let word = words.remove(at);
+            (Form::by_name(&word).unwrap_or(Form::Tpuir), word)
+        }
+        (None, None) => return Err(no_form(catalogue, &words)),
     };
-    let (before, after) = words.split_at(at);
-    let form = after.first().and_then(|word| Form::by_name(word)).unwrap_or(Form::Tpuir);
-    Ok((form, [before, after.get(1..).unwrap_or_default()].concat()))
+    if let Some(other) = words.iter().find(|word| Form::by_name(word).is_some() && !is_kernel(catalogue, word)) {
+        return Err(Failure::usage(format!("`{given}` and `{other}` are two forms: take one at a time")));
+    }
+    if form != Form::Tpuir && is_given(matches, "stage") {
+        return Err(Failure::usage(format!("`--stage` is for tpuir: {} has no stages", form.name())));
+    }
+    Ok((form, words))
+}
+
+fn is_kernel(catalogue: &Catalogue, word: &str) -> bool {
+    !matches!(seek(word, catalogue.entries(), |entry| &entry.name), Sought::Unknown)
+}
+
+/// The refusal of words without a form: one of them may be meant as one.
+fn no_form(catalogue: &Catalogue, words: &[String]) -> Failure {
+    let forms = Form::NAMES.join(", ");
+    let unknown = || words.iter().filter(|word| !is_kernel(catalogue, word));
+    let near = unknown().map(|word| (word, hint(word, Form::NAMES.into_iter()))).find(|(_, hint)| !hint.is_empty());
+    match (near, unknown().next()) {
+        (Some((word, hint)), _) => Failure::usage(format!("no form is called `{word}`{hint}\n  forms: {forms}")),
+        (None, Some(word)) => Failure::usage(format!("`{word}` is neither a form nor a kernel\n  forms: {forms}")),
+        (None, None) => Failure::usage(format!("say what to emit: {forms}")),
+    }
 }
 
 pub(super) fn run(common: &Common<'_>, form: Form, matches: &ArgMatches) -> Result<Exit, Failure> {
-    let stage = matches.get_one::<String>("stage").map_or("canonical", String::as_str);
-    let output = Output { json: common.json };
+    let stage = matches.get_one::<String>("stage").map_or("canonical".to_string(), |stage| stage.to_lowercase());
+    let stage = stage.as_str();
+    let out = Output { json: common.json };
     let chips = if form.has_chip(stage) { common.chips.as_slice() } else { common.chips.get(..1).unwrap_or_default() };
     let mut ends = Ends::of(common.entries.len());
     let cases = common.all_cases(matches.get_flag("every"), &mut ends)?;
+    ends.expect(cases.len() * chips.len());
     let progress = Progress::new(cases.len() * chips.len());
-    let mut written = String::new();
+    let (mut written, mut some) = (String::new(), false);
     for case in &cases {
         for chip in chips {
             progress.at(case.entry.name.as_str());
             let text = text(case, chip, form, stage).map_err(|e| e.during(&case.title()));
             progress.step();
             let Some(text) = ends.take(&progress, text)? else { continue };
+            some = true;
             let json = || {
                 let (chip, stage) = (form.has_chip(stage).then_some(chip.name), (form == Form::Tpuir).then_some(stage));
                 json!({"kernel": case.entry.name, "config": case.text(), "chip": chip, "form": form.name(), "stage": stage, "text": text})
@@ -93,12 +122,13 @@ pub(super) fn run(common: &Common<'_>, form: Form, matches: &ArgMatches) -> Resu
                 }
             }
             if !matches.contains_id("output") {
-                output.text(&progress, &std::mem::take(&mut written))?;
+                out.text(&progress, &std::mem::take(&mut written))?;
             }
         }
     }
-    if let Some(path) = matches.get_one::<PathBuf>("output") {
-        std::fs::write(path, written).map_err(|e| Failure::file(format!("{}: {e}", path.display())))?;
+    // Where every kernel failed, what is there stays.
+    if let Some(path) = matches.get_one::<PathBuf>("output").filter(|_| some) {
+        output::file(path, &written)?;
     }
     Ok(ends.worst())
 }

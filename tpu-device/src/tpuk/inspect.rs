@@ -4,12 +4,12 @@ use super::args::Common;
 use super::case::Case;
 use super::failure::{Exit, Failure};
 use super::inspection::{Inspection, Stage, tables};
-use super::output::{Ends, Output};
+use super::output::{self, Ends, Output};
 use super::progress::Progress;
 use super::staged::Staged;
 use super::{inspect_json, inspect_text, page};
 use clap::ArgMatches;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tpu_kernel::Error;
 use tpu_kernel::chips::Chip;
 use tpu_kernel::launch::numbers;
@@ -22,8 +22,12 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     if (html.is_some() || trace.is_some()) && cases.len() * common.chips.len() != 1 {
         return Err(Failure::usage("`--html` and `--trace` are for one kernel, one configuration and one chip"));
     }
+    if html.is_some() && html == trace {
+        return Err(Failure::usage("`--html` and `--trace` name one file"));
+    }
+    ends.expect(cases.len() * common.chips.len());
     let progress = Progress::new(cases.len() * common.chips.len());
-    let output = Output { json: common.json };
+    let out = Output { json: common.json };
     for case in &cases {
         for &chip in &common.chips {
             progress.at(format!("{} on {}", case.entry.name, chip.name));
@@ -31,20 +35,16 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
             progress.step();
             let Some(inspection) = ends.take(&progress, inspection)? else { continue };
             if let Some(path) = html {
-                write(path, &page::html(&inspection))?;
+                output::file(path, &page::html(&inspection))?;
             }
             if let Some(path) = trace {
                 let trace = page::trace(&inspection).map_err(|reason| Failure::kernel(format!("there is no trace: {reason}")))?;
-                write(path, &trace)?;
+                output::file(path, &trace)?;
             }
-            output.result(&progress, || inspect_json::object(&inspection), || inspect_text::text(&inspection))?;
+            out.result(&progress, || inspect_json::object(&inspection), || inspect_text::text(&inspection))?;
         }
     }
     Ok(ends.worst())
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|e| Failure::file(format!("{}: {e}", path.display())))
 }
 
 /// Everything that is known of a case without running it. A case that the chip refuses has all but its prediction.

@@ -53,7 +53,7 @@ impl Prepared {
         let case = case.with_types(&types);
         let staged = Staged::new(&case)?;
         for ((_, param), tensor) in staged.kernel.inputs().zip(&mut inputs) {
-            let rank = param.window().map_or(0, |w| w.array.len());
+            let rank = param.array().map_or(0, <[_]>::len);
             if let Some(squeezed) = tensor.without_leading_ones(rank) {
                 *tensor = squeezed;
             }
@@ -95,6 +95,11 @@ impl Prepared {
         Ok(device.launch(&*self.staged.launchable, &args)?)
     }
 
+    /// The element types of inputs and outputs.
+    pub(super) fn types(&self) -> Vec<DType> {
+        self.staged.kernel.params.iter().filter(|param| param.window().is_some()).map(|param| param.ty.dtype()).collect()
+    }
+
     /// The names of the outputs, in their order.
     pub(super) fn output_names(&self) -> Vec<&str> {
         self.staged.kernel.outputs().map(|(_, param)| param.name.as_str()).collect()
@@ -104,7 +109,7 @@ impl Prepared {
 /// Whether the host holds the arrays, and the numbers of a reference beside them.
 fn fits(staged: &Staged, binding: &Binding) -> Result<(), Failure> {
     let bytes =
-        staged.kernel.params.iter().zip(&binding.arrays).filter(|(param, _)| param.window().is_some()).map(|(param, array)| {
+        staged.kernel.params.iter().zip(&binding.arrays).filter(|(param, _)| param.array().is_some()).map(|(param, array)| {
             let elements = array.iter().fold(1u64, |n, &d| n.saturating_mul(d as u64));
             elements.saturating_mul(param.ty.dtype().bytes() as u64 + 2 * size_of::<f64>() as u64)
         });

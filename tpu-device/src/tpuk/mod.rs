@@ -21,12 +21,14 @@ mod inspect_text;
 pub mod inspection;
 mod launch;
 mod list;
+mod names;
 mod output;
 pub mod page;
 mod progress;
 mod reference;
 mod run;
 mod staged;
+mod value;
 mod verify;
 
 pub use catalogue::{Catalogue, Entry};
@@ -58,6 +60,13 @@ fn dispatch(catalogue: &Catalogue) -> Result<Exit, Failure> {
             output::write(&e.render().to_string())?;
             return Ok(Exit::Done);
         }
+        Err(e) if e.kind() == ErrorKind::InvalidUtf8 => {
+            let broken = std::env::args_os().filter(|argument| argument.to_str().is_none()).map(|argument| format!("{argument:?}"));
+            return Err(Failure::usage(format!(
+                "not UTF-8, as all but the paths of files must be: {}",
+                broken.collect::<Vec<_>>().join(", ")
+            )));
+        }
         Err(e) => return Err(Failure { text: e.render().to_string().trim_end().to_string(), ..Failure::usage("wrong arguments") }),
     };
     let Some((command, matches)) = matches.subcommand() else { return Err(Failure::usage("no subcommand")) };
@@ -69,7 +78,7 @@ fn dispatch(catalogue: &Catalogue) -> Result<Exit, Failure> {
         "verify" => verify::run(&named(Some(&|_| true))?, matches),
         "bench" => bench::run(&named(Some(&|entry| !entry.bench.is_empty()))?, matches),
         _ => {
-            let (form, names) = emit::split(words(matches), matches)?;
+            let (form, names) = emit::split(catalogue, words(matches), matches)?;
             emit::run(&Common::of(catalogue, matches, &names, None)?, form, matches)
         }
     }

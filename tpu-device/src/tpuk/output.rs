@@ -1,12 +1,14 @@
-//! Standard output and standard error: the only writer of both.
+//! Standard output and standard error: the only writer of both; and the files of text.
 //!
 //! Rules: results go to standard output, all else to standard error; with `--json` each result is one object on one line;
 //! nothing panics where a stream is closed.
 
 use super::failure::{Exit, Failure};
 use super::progress::Progress;
+use crate::replace::replace;
 use serde_json::Value;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Standard output takes no more.
 #[derive(Debug)]
@@ -40,16 +42,23 @@ impl Output {
     }
 }
 
-/// The ends of several kernels: one that fails does not keep the others from their turn.
+/// The ends of several kernels, configurations or chips: one that fails does not keep the others from their turn.
 pub(super) struct Ends {
     worst: Exit,
-    /// With one kernel alone there are no others.
+    /// Of one alone there are no others.
     several: bool,
+    /// What was said last: the same is not said again of the next one.
+    said: String,
 }
 
 impl Ends {
-    pub(super) fn of(kernels: usize) -> Ends {
-        Ends { worst: Exit::Done, several: kernels > 1 }
+    pub(super) fn of(results: usize) -> Ends {
+        Ends { worst: Exit::Done, several: results > 1, said: String::new() }
+    }
+
+    /// There are that many results, as is known now.
+    pub(super) fn expect(&mut self, results: usize) {
+        self.several |= results > 1;
     }
 
     /// A kernel's end.
@@ -62,7 +71,10 @@ impl Ends {
         match result {
             Ok(value) => Ok(Some(value)),
             Err(failure) if self.several => {
-                progress.suspend(|| complain(&failure.text));
+                if failure.text != self.said {
+                    progress.suspend(|| complain(&failure.text));
+                    self.said = failure.text;
+                }
                 self.note(failure.exit);
                 Ok(None)
             }
@@ -82,6 +94,11 @@ pub(super) fn write(text: &str) -> Result<(), Closed> {
         io::ErrorKind::BrokenPipe => Closed::Left,
         _ => Closed::Broken(e),
     })
+}
+
+/// Makes a file of the text.
+pub(super) fn file(path: &Path, text: &str) -> Result<(), Failure> {
+    replace(path, |to| to.write_all(text.as_bytes())).map_err(|e| Failure::file(format!("{}: {e}", path.display())))
 }
 
 /// Writes to standard error. Where not even that can be written, the exit code is all that is left to say.

@@ -31,6 +31,23 @@ impl Array {
     pub(super) fn of(tensor: &Tensor) -> Array {
         Array { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), values: data::values(tensor) }
     }
+
+    /// A number of f32 rounded as a store into elements of this array's type rounds it; an integer wraps.
+    ///
+    /// ```
+    /// use tpu_device::{DType, tpuk::Array};
+    /// let array = |dtype| Array { dtype, shape: vec![0], values: vec![] };
+    /// assert_eq!(array(DType::Bf16).stored(1.01), 1.0078125);
+    /// assert_eq!(array(DType::I8).stored(200.0), -56.0);
+    /// ```
+    pub fn stored(&self, value: f64) -> f64 {
+        if self.dtype.is_integer() {
+            let (low, high) = self.dtype.range();
+            let (low, count) = (low as f64, (high - low + 1) as f64);
+            return low + (value - low).rem_euclid(count);
+        }
+        data::number(Literal::from_f64(self.dtype, value))
+    }
 }
 
 impl Call {

@@ -1,6 +1,6 @@
 //! `tpuk run`: a kernel on random or given arrays, against its reference.
 
-use super::args::Common;
+use super::args::{Common, is_given};
 use super::case::{Case, Settings};
 use super::compare::{Difference, largest};
 use super::failure::{Exit, Failure};
@@ -42,10 +42,13 @@ struct Outcome {
 
 pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Failure> {
     let path = |name| matches.get_one::<PathBuf>(name).map(PathBuf::as_path);
-    let executor = match matches.get_one::<String>("executor").map(String::as_str) {
-        Some("interpreter") => Executor::Interpreter,
+    let executor = match matches.get_one::<String>("executor") {
+        Some(name) if name.eq_ignore_ascii_case("interpreter") => Executor::Interpreter,
         _ => Executor::Cranelift,
     };
+    if is_given(matches, "input") && is_given(matches, "seed") {
+        return Err(Failure::usage("`--seed` is for random arrays, and `--input` gives arrays"));
+    }
     let seed = matches.get_one("seed").copied().unwrap_or(0);
     let options = Options { executor, input: path("input"), output: path("output"), seed, every: matches.get_flag("every") };
     let mut ends = Ends::of(common.entries.len());
@@ -53,12 +56,17 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     if (options.output.is_some() || options.input.is_some()) && cases.len() * common.chips.len() > 1 {
         return Err(Failure::usage("`--input` and `--output` are for one kernel, one configuration and one chip"));
     }
+    ends.expect(cases.len() * common.chips.len());
     let progress = Progress::new(cases.len() * common.chips.len());
     let output = Output { json: common.json };
     for case in &cases {
         for chip in &common.chips {
             progress.at(format!("{} on {}", case.entry.name, chip.name));
-            let outcome = one(case, chip, &options, &common.settings).map_err(|e| e.during(&case.title()));
+            let title = match options.input {
+                Some(_) => case.without_sizes(&common.settings).title(),
+                None => case.title(),
+            };
+            let outcome = one(case, chip, &options, &common.settings).map_err(|e| e.during(&title));
             progress.step();
             let Some(outcome) = ends.take(&progress, outcome)? else { continue };
             if !outcome.agrees() {
@@ -95,15 +103,10 @@ fn one(case: &Case<'_>, chip: &Chip, options: &Options<'_>, settings: &Settings)
         seed: options.input.is_none().then_some(options.seed),
         reference,
         difference,
-        tolerance: tolerance(case),
+        tolerance: case.entry.tolerance_for(case.precision(), &prepared.types()),
         compile_ms: milliseconds(compile),
         run_ms: milliseconds(elapsed.saturating_sub(compile)),
     })
-}
-
-fn tolerance(case: &Case<'_>) -> f64 {
-    let of = case.entry.tolerances.iter().rev().find(|(precision, _)| *precision == case.precision());
-    of.map_or(case.entry.tolerance, |(_, tolerance)| *tolerance)
 }
 
 /// The largest difference from the reference; from the interpreter where there is none.

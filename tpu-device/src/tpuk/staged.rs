@@ -47,7 +47,7 @@ impl Staged {
                 None => {
                     let (name, all) = (&kernel.name, kernel.sizes.join(", "));
                     let how = if case.knows(size) {
-                        format!("give it with `--{size} N`")
+                        format!("give it with `--size {size}=…`")
                     } else {
                         "a transformation added it: name it among the sizes of the entry".to_string()
                     };
@@ -56,10 +56,15 @@ impl Staged {
                 }
             }
         }
+        if let Some(other) = case.added_sizes().find(|size| !kernel.sizes.iter().any(|known| known == size)) {
+            let (entry, all) = (&case.entry.name, kernel.sizes.join(", "));
+            let reason = format!("kernel `{entry}` is registered with a size `{other}`, which it lacks\n  its sizes: {all}");
+            return Err(Failure::kernel(reason));
+        }
         let mut shapes = vec![];
         for ((_, param), &dtype) in kernel.inputs().zip(&self.inputs) {
             let mut shape = vec![];
-            for dim in param.window().map(|w| w.array.as_slice()).unwrap_or_default() {
+            for dim in param.array().unwrap_or_default() {
                 let what = || format!("size `{}` of operand `{}`", dim.display(&kernel.sizes), param.name);
                 let extent = dim.eval(&value).map_err(|fault| Failure::kernel(format!("{} has no value: it {fault}", what())))?;
                 shape.push(usize::try_from(extent).map_err(|_| Failure::kernel(format!("{} would be {extent}", what())))?);

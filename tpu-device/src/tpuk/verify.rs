@@ -41,6 +41,7 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     let estimate = !matches.get_flag("no-estimates");
     let mut ends = Ends::of(common.entries.len());
     let cases = common.all_cases(true, &mut ends)?;
+    ends.expect(cases.len());
     let progress = Progress::new(cases.len() * common.chips.len());
     let (mut rows, mut jobs, mut job_rows) = (vec![], vec![], vec![]);
     for case in &cases {
@@ -221,7 +222,10 @@ impl Row {
             "{:width$}  {:5}  {:11}  {estimated:>9} estimated  {predicted:>9} predicted  {}",
             self.kernel, self.chip, judged.verdict, self.config
         );
+        // What is rendered on standard error begins with the code.
+        let code = |reason: &str| judged.exit == Exit::Unsupported && reason.starts_with('[');
         match &judged.reason {
+            Some(reason) if code(reason) => format!("{line}\n  {}", reason.split_once("] ").map_or(reason.as_str(), |r| r.1)),
             Some(reason) => format!("{line}\n  {reason}"),
             None => line,
         }

@@ -155,7 +155,7 @@ pub(crate) fn element() -> Handmade {
 
 /// The element type of the first input.
 fn first(inputs: &[DType], kernel: &str, want: usize) -> Result<DType, Error> {
-    let none = LaunchError::ArgumentCount { kernel: kernel.to_string(), want, got: 0 };
+    let none = LaunchError::ArgumentCount { kernel: kernel.to_string(), want, got: 0, loc: Loc::UNKNOWN };
     Ok(*inputs.first().ok_or(none)?)
 }
 

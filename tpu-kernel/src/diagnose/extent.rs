@@ -56,6 +56,8 @@ pub(super) fn end(source: &str, start: usize, what: What<'_>) -> Option<usize> {
     let first = tokens.peek()?;
     match (first.kind, first.text) {
         (Kind::Word, "if" | "while" | "for") => head(tokens),
+        // A kernel is meant by its name.
+        (Kind::Word, _) if source[..start].trim_end().ends_with("fn") => Some(first.end),
         (Kind::Word, _) if follows_dot(source, start) => {
             tokens.next();
             Some(arguments(&mut tokens).unwrap_or(first.end))

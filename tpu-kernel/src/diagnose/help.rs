@@ -21,6 +21,9 @@ pub(super) fn build(fault: &BuildFault) -> &'static str {
         BuildFault::DivisionByZero { .. } => "divide by a constant that is not zero",
         BuildFault::Shift { .. } => "shift by 0 up to one bit less than the elements have",
         BuildFault::Index { .. } => "negative indices count from the end, others from 0",
+        BuildFault::CopyNotAwaited(_) => "keep what `.start(…)` returns and call `.wait()`; `.leave()` where a `.finish(…)` waits",
+        BuildFault::CopyNotMade(_) => "call `.now()`, `.start(semaphore)`, or `.finish(semaphore)` for one that was started before",
+        BuildFault::AwaitedElsewhere(_) => "leave the copy, `.leave()`, and wait with `copy(from, to).finish(semaphore)`",
         BuildFault::Literal { dtype, .. } if !Literal::from_f32(*dtype, f32::INFINITY).as_f32().is_some_and(f32::is_infinite) => {
             "write a value within the range of the elements"
         }
@@ -118,13 +121,18 @@ pub(super) fn launch(error: &LaunchError) -> String {
         LaunchError::Vmem { .. } => {
             "make the blocks smaller; two buffers let a block arrive while the last one is computed".to_string()
         }
+        LaunchError::Smem { .. } => {
+            "scalar memory is for what decides: keep large arrays in HBM or VMEM, or launch on parts of them".to_string()
+        }
         LaunchError::BlockShape { .. } => {
             "to run in the simulator all the same, allow it on the launch: `.allow(Allow::BlockShape)`".to_string()
         }
-        LaunchError::DotTypes { .. } => {
-            "cast both operands to bf16, which holds all their values, or to f32; to run in the simulator all the same, allow it on \
-             the launch: `.allow(Allow::DotTypes)`"
-                .to_string()
+        LaunchError::DotTypes { missing, .. } => {
+            let wider = if missing.is_float() { "bf16" } else { "i8" };
+            format!(
+                "pass what is {missing} as {wider}, which holds all its values, or take another chip; to run in the simulator all the \
+                 same, allow it on the launch: `.allow(Allow::DotTypes)`"
+            )
         }
         LaunchError::BlockRange { name, .. } => format!("set it on the launch, as in `.{}(128)`", name.to_lowercase()),
         LaunchError::UnknownSize { .. } => "set one of the sizes that the kernel names".to_string(),

@@ -396,7 +396,7 @@ impl fmt::Display for Type {
             Type::Scalar(d) => write!(f, "{d}"),
             Type::Tile(d, s) => write!(f, "tile<{s}x{d}>"),
             Type::Ref(space, d, s) => write!(f, "{}<{s}x{d}>", space.name()),
-            Type::Array(space, d, rank) => write!(f, "{}<{}{d}>", space.name(), "?x".repeat(*rank)),
+            Type::Array(space, d, rank) => write!(f, "{}<{}{d}>", space.name(), "?x".repeat((*rank).min(MAX_RANK + 1))),
             Type::Semaphore(kind, s) if s.rank() == 0 => write!(f, "semaphore<{kind}>"),
             Type::Semaphore(kind, s) => write!(f, "semaphore<{s}x{kind}>"),
         }

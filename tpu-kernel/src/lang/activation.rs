@@ -47,17 +47,23 @@ fn gelu_tanh(x: Term<'_>) -> Term<'_> {
 
 macro_rules! activations {
     ($($(#[$doc:meta])* $method:ident($($parameter:ident)?) |$x:ident| $f:expr;)+) => {
-        impl<T: Float, S: Shape> Tile<T, S> { $(
+        impl<T: Element, S: Shape> Tile<T, S> { $(
             $(#[$doc])*
             #[track_caller]
-            pub fn $method(self $(, $parameter: f32)?) -> Self {
+            pub fn $method(self $(, $parameter: f32)?) -> Self
+            where
+                T: Float,
+            {
                 in_f32(self, Loc::caller(), |$x| $f)
             }
         )+ }
-        impl<T: Float> Scalar<T> { $(
+        impl<T: Element> Scalar<T> { $(
             $(#[$doc])*
             #[track_caller]
-            pub fn $method(self $(, $parameter: f32)?) -> Self {
+            pub fn $method(self $(, $parameter: f32)?) -> Self
+            where
+                T: Float,
+            {
                 in_f32(self, Loc::caller(), |$x| $f)
             }
         )+ }

@@ -24,7 +24,7 @@ pub(super) fn scalars<T: Element>(op: BinaryOp, a: impl IntoScalar<T>, b: impl I
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a value with elements of `{T}`",
     label = "expected a tile, a scalar or a literal of `{T}`",
-    note = "memory is loaded first, `x.load()`; other elements are converted, `x.cast::<{T}>()`; a float literal has a point, `2.0`"
+    note = "memory is loaded first, `x.load()`; other elements are converted, `x.cast::<{T}>()`; a float literal has a point, `2.0`; a Rust constant of the type is wrapped, `Scalar::new(f16::MAX)`"
 )]
 pub trait Arithmetic<T: Element>: Operand<T> {}
 impl<T: Number, B: Operand<T>> Arithmetic<T> for B {}
@@ -33,7 +33,7 @@ impl<T: Number, B: Operand<T>> Arithmetic<T> for B {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a value with elements of `{T}`",
     label = "expected a tile, a scalar or a literal of `{T}`",
-    note = "memory is loaded first, `x.load()`; other elements are converted, `x.cast::<{T}>()`; a float literal has a point, `2.0`"
+    note = "memory is loaded first, `x.load()`; other elements are converted, `x.cast::<{T}>()`; a float literal has a point, `2.0`; a Rust constant of the type is wrapped, `Scalar::new(f16::MAX)`"
 )]
 pub trait Bitwise<T: Element>: Operand<T> {}
 impl<T: Bits, B: Operand<T>> Bitwise<T> for B {}

@@ -51,9 +51,12 @@ pub(super) fn mask<S: Shape>(window: Raw, loc: Loc) -> Tile<bool, S> {
 /// The block indices of this grid step: the index map's operations again, in the body.
 fn inline(map: &Region, loc: &Loc) -> Vec<Raw> {
     let mut raws: HashMap<Value, Raw> = HashMap::new();
-    for (axis, &arg) in map.args.iter().enumerate() {
+    let arrays = session::prefetched();
+    let (indices, prefetched) = map.args.split_at(map.args.len().saturating_sub(arrays.len()));
+    for (axis, &arg) in indices.iter().enumerate() {
         raws.insert(arg, session::emit(OpKind::ProgramId(axis), &[], loc.clone()));
     }
+    raws.extend(prefetched.iter().copied().zip(arrays));
     for op in &map.ops {
         let operands: Vec<Raw> = op.operands.iter().map(|v| raws[v]).collect();
         let result = session::emit(op.kind.clone(), &operands, op.loc.clone());

@@ -23,6 +23,17 @@ impl Constants {
             (OpKind::Store, [memory, tile, starts @ ..]) => {
                 self.access("store", *memory, kernel.ty(*tile).shape().dims(), starts, kernel, loc)
             }
+            (OpKind::View { shape, strides }, [memory, starts @ ..]) => {
+                let reach = |(&n, &by): (&usize, &usize)| n.saturating_sub(1).saturating_mul(by).saturating_add(1);
+                let reach: Vec<usize> = shape.dims().iter().zip(strides).map(reach).collect();
+                self.access("view", *memory, &reach, starts, kernel, loc)
+            }
+            (OpKind::LoadScalar | OpKind::SemaphoreAt, [memory, indices @ ..]) => {
+                self.access(kind.mnemonic(), *memory, &vec![1; indices.len()], indices, kernel, loc)
+            }
+            (OpKind::StoreScalar, [memory, _, indices @ ..]) => {
+                self.access(kind.mnemonic(), *memory, &vec![1; indices.len()], indices, kernel, loc)
+            }
             _ => vec![],
         }
     }

@@ -59,7 +59,8 @@ impl When for Dynamic {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a condition",
     label = "expected `bool` or `Scalar<bool>`",
-    note = "a mask decides element by element: `select(mask, a, b)`; masks are joined with `&` and `|`"
+    note = "a mask, which is a tile of `bool`, decides element by element: `select(mask, a, b)`; masks are joined with `&` and `|`",
+    note = "to branch once for the whole tile, reduce the mask: `mask.any(AllAxes).scalar()`, or `all`"
 )]
 pub trait Condition: Copy {
     /// When it is decided.
@@ -103,9 +104,10 @@ impl<W> Decision<W> {
 /// A variable that may change inside control flow: anything where it is [`Known`], tiles and
 /// scalars (and tuples and arrays of them) where it is [`Dynamic`].
 #[diagnostic::on_unimplemented(
-    message = "a Rust `{Self}` cannot change inside a dynamic `if` or loop",
+    message = "`{Self}` cannot change inside a dynamic `if` or loop",
     label = "only tiles and scalars of the kernel are carried out of a dynamic `if` or loop",
-    note = "make it a `Scalar` (for example `let mut n = Scalar::from(0);`), or make the condition or range known when the kernel is built"
+    note = "a number becomes a `Scalar`, as in `let mut n = Scalar::from(0);`; tiles are carried alone, in tuples and in arrays; memory is written, not exchanged",
+    note = "anything may change where the condition or range is known when the kernel is built, as in `for i in unroll(0..4)`"
 )]
 pub trait Carry<C> {
     /// A variable that a region assigns. The kind comes first: the compiler would else infer it from the variable.

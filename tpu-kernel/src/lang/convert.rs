@@ -25,11 +25,14 @@ impl<T: Element, S: Shape> Tile<T, S> {
     }
 }
 
-impl<T: Number, S: Shape> Tile<T, S> {
+impl<T: Element, S: Shape> Tile<T, S> {
     /// The bits as elements of another width: rows fold along the second to last dimension, low bits first, so that row
     /// r of `f32` is rows 2r and 2r + 1 of `bf16`. `J` is the shape that comes out (V019).
     #[track_caller]
-    pub fn bitcast_rows<U: Number, J: Shape>(self) -> Tile<U, J> {
+    pub fn bitcast_rows<U: Number, J: Shape>(self) -> Tile<U, J>
+    where
+        T: Number,
+    {
         let loc = Loc::caller();
         claim(session::emit(OpKind::Bitcast(U::DTYPE), &[self.raw()], loc.clone()), "bitcast", loc)
     }
@@ -108,7 +111,7 @@ pub fn pack<T: PerWord<N>, S: Shape, const N: usize>(tiles: [Tile<T, S>; N]) -> 
 pub trait Word: Number {}
 impl Word for u32 {}
 
-impl<W: Number, S: Shape> Tile<W, S> {
+impl<W: Element, S: Shape> Tile<W, S> {
     /// The elements at a place in each word of `u32`, counted from the lowest bits: what [`pack`] put there.
     #[track_caller]
     pub fn unpack<U: Number>(self, at: usize) -> Tile<U, S>

@@ -30,12 +30,13 @@ fn of<S, A: AxisOf<S>>(_axis: A) -> (ir::Shape, usize) {
     (A::shape(), A::AXIS)
 }
 
-impl<T: Number, S: Shape> Tile<T, S> {
+impl<T: Element, S: Shape> Tile<T, S> {
     /// One in the place that each index names along an axis of `K` places, which was [`One`](super::One), else 0; an
     /// index outside has no one, nor has a float between two places, or NaN. `labels.one_hot::<f32, D<10>, _>(Lanes)`.
     #[track_caller]
     pub fn one_hot<U: Element, K: Dim, A>(self, _axis: A) -> Resized<U, S, A, K>
     where
+        T: Number,
         S: HasAxis<A>,
         S::Dim: IsOne,
     {
@@ -66,11 +67,12 @@ impl<T: Element, S: Shape> Tile<T, S> {
 
 macro_rules! scans {
     ($($(#[$doc:meta])* $method:ident $op:ident $reverse:literal),+ $(,)?) => {
-        impl<T: Number, S: Shape> Tile<T, S> { $(
+        impl<T: Element, S: Shape> Tile<T, S> { $(
             $(#[$doc])*
             #[track_caller]
             pub fn $method<A>(self, _axis: A) -> Self
             where
+                T: Number,
                 S: HasAxis<A>,
             {
                 let kind = OpKind::Scan { op: ScanOp::$op, axis: S::AXIS, reverse: $reverse };
@@ -153,11 +155,12 @@ fn argsort<T: Element, S: Shape>(keys: Tile<T, S>, axis: usize, descending: bool
 
 macro_rules! sorts {
     ($descending:literal: $(#[$one:meta])* $sorted:ident, $(#[$with:meta])* $sorted_with:ident, $(#[$arg:meta])* $argsort:ident) => {
-        impl<T: Number, S: Shape> Tile<T, S> {
+        impl<T: Element, S: Shape> Tile<T, S> {
             $(#[$one])*
             #[track_caller]
             pub fn $sorted<A>(self, _axis: A) -> Self
             where
+                T: Number,
                 S: HasAxis<A>,
             {
                 sort::<S, _>(self, S::AXIS, $descending, &Loc::caller())
@@ -167,6 +170,7 @@ macro_rules! sorts {
             #[track_caller]
             pub fn $sorted_with<P: Payload<S>, A>(self, payload: P, _axis: A) -> (Self, P)
             where
+                T: Number,
                 S: HasAxis<A>,
             {
                 sort::<S, _>((self, payload), S::AXIS, $descending, &Loc::caller())
@@ -176,6 +180,7 @@ macro_rules! sorts {
             #[track_caller]
             pub fn $argsort<A>(self, _axis: A) -> Tile<i32, S>
             where
+                T: Number,
                 S: HasAxis<A>,
             {
                 argsort(self, S::AXIS, $descending, &Loc::caller()).1
@@ -204,12 +209,13 @@ sorts!(true:
 /// Values and their indices.
 type Top<T, S, A, K> = (Resized<T, S, A, K>, Resized<i32, S, A, K>);
 
-impl<T: Number, S: Shape> Tile<T, S> {
+impl<T: Element, S: Shape> Tile<T, S> {
     /// The `K` largest elements along an axis, the largest first, and their indices; of equal ones the lowest index
     /// first, NaN before all numbers. `x.top_k::<D<8>, _>(Lanes)`. More than there are is a fault (V032).
     #[track_caller]
     pub fn top_k<K: Dim, A>(self, _axis: A) -> Top<T, S, A, K>
     where
+        T: Number,
         S: HasAxis<A>,
     {
         let loc = Loc::caller();

@@ -8,19 +8,26 @@ use super::shape::{BcastShape, Shape};
 use super::value::{Handle, IntoScalar, Join, Operand, Scalar, Tile};
 use crate::ir::{BinaryOp, Literal, Loc, OpKind, UnaryOp};
 
+// Bounds on the elements are the methods', not the blocks': a method that is found and then refused explains itself.
 macro_rules! unary_methods {
     ($class:ident: $($(#[$doc:meta])* $method:ident $op:ident),+ $(,)?) => {
-        impl<T: $class, S: Shape> Tile<T, S> { $(
+        impl<T: Element, S: Shape> Tile<T, S> { $(
             $(#[$doc])*
             #[track_caller]
-            pub fn $method(self) -> Self {
+            pub fn $method(self) -> Self
+            where
+                T: $class,
+            {
                 unary(UnaryOp::$op, self, Loc::caller())
             }
         )+ }
-        impl<T: $class> Scalar<T> { $(
+        impl<T: Element> Scalar<T> { $(
             $(#[$doc])*
             #[track_caller]
-            pub fn $method(self) -> Self {
+            pub fn $method(self) -> Self
+            where
+                T: $class,
+            {
                 unary(UnaryOp::$op, self, Loc::caller())
             }
         )+ }
@@ -111,17 +118,23 @@ fn test<H: Handle>(value: H, loc: Loc, kind: impl Fn(Term<'_>) -> Term<'_>) -> H
 
 macro_rules! tests {
     ($($(#[$doc:meta])* $method:ident |$x:ident| $kind:expr),+ $(,)?) => {
-        impl<T: Float, S: Shape> Tile<T, S> { $(
+        impl<T: Element, S: Shape> Tile<T, S> { $(
             $(#[$doc])*
             #[track_caller]
-            pub fn $method(self) -> Tile<bool, S> {
+            pub fn $method(self) -> Tile<bool, S>
+            where
+                T: Float,
+            {
                 test(self, Loc::caller(), |$x| $kind)
             }
         )+ }
-        impl<T: Float> Scalar<T> { $(
+        impl<T: Element> Scalar<T> { $(
             $(#[$doc])*
             #[track_caller]
-            pub fn $method(self) -> Scalar<bool> {
+            pub fn $method(self) -> Scalar<bool>
+            where
+                T: Float,
+            {
                 test(self, Loc::caller(), |$x| $kind)
             }
         )+ }
@@ -139,20 +152,24 @@ tests!(
 
 macro_rules! binary_methods {
     ($class:ident: $($(#[$doc:meta])* $method:ident $op:ident),+ $(,)?) => {
-        impl<T: $class, S: Shape> Tile<T, S> { $(
+        impl<T: Element, S: Shape> Tile<T, S> { $(
             $(#[$doc])*
             #[track_caller]
             pub fn $method<B: Operand<T>>(self, other: B) -> Tile<T, Join<S, B::Shape>>
             where
+                T: $class,
                 S: BcastShape<B::Shape>,
             {
                 tiles(BinaryOp::$op, self, other, Loc::caller())
             }
         )+ }
-        impl<T: $class> Scalar<T> { $(
+        impl<T: Element> Scalar<T> { $(
             $(#[$doc])*
             #[track_caller]
-            pub fn $method(self, other: impl IntoScalar<T>) -> Scalar<T> {
+            pub fn $method(self, other: impl IntoScalar<T>) -> Scalar<T>
+            where
+                T: $class,
+            {
                 scalars(BinaryOp::$op, self, other)
             }
         )+ }
@@ -209,16 +226,22 @@ fn powi<H: Handle>(x: H, n: i32, loc: Loc) -> H {
     H::wrap(power.raw)
 }
 
-impl<T: Number, S: Shape> Tile<T, S> {
+impl<T: Element, S: Shape> Tile<T, S> {
     /// Each element times itself.
     #[track_caller]
-    pub fn square(self) -> Self {
+    pub fn square(self) -> Self
+    where
+        T: Number,
+    {
         tiles(BinaryOp::Mul, self, self, Loc::caller())
     }
 
     /// Each element to the power `n`, by repeated squaring; of a negative `n`, one over the power.
     #[track_caller]
-    pub fn powi(self, n: i32) -> Self {
+    pub fn powi(self, n: i32) -> Self
+    where
+        T: Number,
+    {
         powi(self, n, Loc::caller())
     }
 
@@ -226,6 +249,7 @@ impl<T: Number, S: Shape> Tile<T, S> {
     #[track_caller]
     pub fn clamp<L: Operand<T>, H: Operand<T>>(self, low: L, high: H) -> Self
     where
+        T: Number,
         S: BcastShape<L::Shape, J = S> + BcastShape<H::Shape, J = S>,
     {
         let loc = Loc::caller();
@@ -234,22 +258,31 @@ impl<T: Number, S: Shape> Tile<T, S> {
     }
 }
 
-impl<T: Number> Scalar<T> {
+impl<T: Element> Scalar<T> {
     /// The scalar times itself.
     #[track_caller]
-    pub fn square(self) -> Self {
+    pub fn square(self) -> Self
+    where
+        T: Number,
+    {
         scalars(BinaryOp::Mul, self, self)
     }
 
     /// The scalar to the power `n`, as [`Tile::powi`].
     #[track_caller]
-    pub fn powi(self, n: i32) -> Self {
+    pub fn powi(self, n: i32) -> Self
+    where
+        T: Number,
+    {
         powi(self, n, Loc::caller())
     }
 
     /// The scalar, but at least `low` and at most `high`.
     #[track_caller]
-    pub fn clamp(self, low: impl IntoScalar<T>, high: impl IntoScalar<T>) -> Self {
+    pub fn clamp(self, low: impl IntoScalar<T>, high: impl IntoScalar<T>) -> Self
+    where
+        T: Number,
+    {
         scalars(BinaryOp::Min, scalars(BinaryOp::Max, self, low), high)
     }
 }

@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 /// Where a block reaches past the array, the elements outside are poison (NaN, the smallest signed or the largest unsigned integer, true):
 /// replace them with [`In::load_or`], or select them away with [`In::in_bounds`].
 pub struct In<T, S> {
-    raw: Raw,
+    pub(super) raw: Raw,
     of: PhantomData<(T, S, *const ())>,
 }
 
@@ -27,13 +27,13 @@ pub struct In<T, S> {
 /// contents while consecutive steps have the same block, and is written back when the block
 /// changes; what reaches past the array is dropped.
 pub struct Out<T, S> {
-    raw: Raw,
+    pub(super) raw: Raw,
     of: PhantomData<(T, S, *const ())>,
 }
 
 /// Scratch in VMEM. It starts as poison and keeps its contents over the whole grid.
 pub struct Vmem<T, S> {
-    raw: Raw,
+    pub(super) raw: Raw,
     of: PhantomData<(T, S, *const ())>,
 }
 

@@ -12,52 +12,70 @@ mod compare;
 mod constants;
 mod control;
 mod convert;
+mod copy;
 mod debug;
 mod dim;
 mod dispatch;
 mod each;
 mod element;
+mod elsewhere;
 mod formula;
+mod hbm;
 mod index;
 mod math;
 mod memory;
 mod panics;
+mod place;
 mod product;
 mod random;
 mod rearrange;
 mod reduce;
+mod scoped;
+mod semaphore;
 mod session;
 mod shape;
+mod smem;
 pub mod stage;
 mod strided;
 mod transform;
 mod unloaded;
 mod value;
+mod view;
 
 pub use arith::{Arithmetic, Bitwise, Shifted};
 pub use axes::{AllAxes, Expand, Fold, Follows, HasAxes, Indexes, IsOne, SingleElement, Squeeze, Unfold};
 pub use compare::{Equality, Order};
 pub use control::{Carry, Condition, Dynamic, Known, When};
 pub use convert::{Word, pack};
+pub use copy::{Memory, SameElements, SameShape, Started, Target, Transfer, Writable, copy};
 #[doc(hidden)]
 pub use debug::debug_print;
 pub use debug::{Checkable, Printable};
 pub use dim::{Bcast, D, Dim, One, Prod, Quot, Sum};
 pub use each::{Each, function};
 pub use element::{Bits, Element, Float, Int, NarrowFloat, Number, PerWord, SameWidth};
+pub use elsewhere::{CopiedFirst, ReadFirst};
+pub use hbm::{Hbm, HbmOut};
 pub use index::{Payload, iota, iota_of};
 pub use math::{choose, literal, select};
 pub use memory::{Corner, In, Out, SameRank, Vmem, Written};
+pub use place::{OfRank, Place, Slots, WholeArray};
 pub use product::{
-    BatchAxes, BatchOfMatrices, Factor, Joined, Product, SameBatch, SameDim, batch_dot, batch_dot_over, dot, dot_over, dot_with,
+    BatchAxes, BatchOfMatrices, Factor, Inner, Joined, Product, Remains, SameBatch, SameDim, batch_dot, batch_dot_over, dot,
+    dot_over, dot_with,
 };
 pub use random::{Key, Seed, Seeds, prng_bits, prng_seed, stateful_bernoulli, stateful_normal, stateful_uniform};
-pub use rearrange::concat;
+pub use rearrange::{Matrix, concat};
+pub use reduce::Truth;
+pub use scoped::{Allocated, Body, Returned, SemaphoreShape, scoped};
+pub use semaphore::{CountsCopies, DmaSemaphore, Semaphore, Signalled, Single};
 pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
+pub use smem::{Prefetch, Smem};
 pub use stage::{num_programs, program_id};
 pub use transform::Transform;
 pub use unloaded::LoadedFirst;
 pub use value::{Handle, IntoScalar, Operand, Scalar, Shaped, Tile};
+pub use view::{HbmInput, HbmOutput, InputWindow, View};
 
 /// What expanded code calls. Not for people.
 #[doc(hidden)]

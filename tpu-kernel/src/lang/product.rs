@@ -42,24 +42,40 @@ products!(i8 I4 I2 u8 U4);
 products!([i16 i8 I4 I2 u16 u8 U4] [i16 i8 I4 I2 u16 u8 U4]);
 products!([i32][i32]);
 
+/// The inner dimensions of a product are the same: the columns of the left operand, the rows of the right one.
+#[diagnostic::on_unimplemented(
+    message = "the inner dimensions of this product differ: `{A}` against `{Self}`",
+    label = "the left operand has `{A}` columns, the right one `{Self}` rows",
+    note = "`dot(a, b)` multiplies `(M, K)` by `(K, N)`, and `dot(a, b.t())` multiplies `(M, K)` by `(N, K)`"
+)]
+pub trait Inner<A> {}
+#[diagnostic::do_not_recommend]
+impl<D: Dim> Inner<D> for D {}
+
 /// The matrix product `a · b`, accumulated in f32 (of integers, i32), at the precision of the launch.
 ///
 /// Write `dot(a, b.t())` for a transposed operand: the transpose is part of the product.
 #[track_caller]
-pub fn dot<A: Element, B: Product<A, Acc>, Acc: Element, M: Dim, K: Dim, N: Dim>(
+pub fn dot<A: Element, B: Product<A, Acc>, Acc: Element, M: Dim, K: Dim, L: Dim, N: Dim>(
     a: Tile<A, (M, K)>,
-    b: Tile<B, (K, N)>,
-) -> Tile<Acc, (M, N)> {
+    b: Tile<B, (L, N)>,
+) -> Tile<Acc, (M, N)>
+where
+    L: Inner<K>,
+{
     dot_with(session::precision(), a, b)
 }
 
 /// [`dot`] at this precision, whatever the launch says.
 #[track_caller]
-pub fn dot_with<A: Element, B: Product<A, Acc>, Acc: Element, M: Dim, K: Dim, N: Dim>(
+pub fn dot_with<A: Element, B: Product<A, Acc>, Acc: Element, M: Dim, K: Dim, L: Dim, N: Dim>(
     precision: Precision,
     a: Tile<A, (M, K)>,
-    b: Tile<B, (K, N)>,
-) -> Tile<Acc, (M, N)> {
+    b: Tile<B, (L, N)>,
+) -> Tile<Acc, (M, N)>
+where
+    L: Inner<K>,
+{
     let kind = OpKind::Dot { dims: DotDims::matrices(false, false), precision };
     Tile::wrap(session::emit(kind, &[a.raw(), b.raw()], Loc::caller()))
 }
@@ -167,10 +183,19 @@ joined! {
     [P Q] [M] [N];
 }
 
+/// What is left of both operands, which is a tile's shape.
+#[diagnostic::on_unimplemented(
+    message = "nothing is left of two vectors: their product is no tile",
+    label = "one side keeps a dimension that is not summed over: `.reshape::<(One, K)>()` makes a vector a row"
+)]
+pub trait Remains: Shape {}
+#[diagnostic::do_not_recommend]
+impl<S: Shape> Remains for S {}
+
 /// Sums of products over an axis of each operand, matrices or vectors: `dot_over(a, Sublanes, b, Sublanes)` is `aᵀ · b`,
 /// `dot_over(m, Lanes, v, Lanes)` a matrix times a vector. What is left of `a` comes before what is left of `b`.
 #[track_caller]
-pub fn dot_over<A: Element, B: Product<A, Acc>, Acc: Element, S, X, R, Y, J: Shape>(
+pub fn dot_over<A: Element, B: Product<A, Acc>, Acc: Element, S, X, R, Y, J: Remains>(
     a: Tile<A, S>,
     over: X,
     b: Tile<B, R>,

@@ -213,10 +213,23 @@ impl<T: Element, S: Shape> Tile<T, S> {
     }
 }
 
-impl<T: Element, R: Dim, C: Dim> Tile<T, (R, C)> {
+/// The shape of a matrix, two dimensions, whose transpose has the shape `J`: a parameter, for a method whose result is not
+/// known is not found.
+#[diagnostic::on_unimplemented(
+    message = "a tile of shape `{Self}` is not a matrix",
+    label = "`.t()` swaps the dimensions of `(R, C)`; of other ranks `.transpose::<J>([…])` orders them"
+)]
+pub trait Matrix<J> {}
+#[diagnostic::do_not_recommend]
+impl<R: Dim, C: Dim> Matrix<(C, R)> for (R, C) {}
+
+impl<T: Element, S: Shape> Tile<T, S> {
     /// The transpose of a matrix. Inside [`dot`](super::dot) it costs nothing.
     #[track_caller]
-    pub fn t(self) -> Tile<T, (C, R)> {
+    pub fn t<J: Shape>(self) -> Tile<T, J>
+    where
+        S: Matrix<J>,
+    {
         Tile::wrap(session::emit(OpKind::Transpose(vec![1, 0]), &[self.raw()], Loc::caller()))
     }
 }

@@ -4,7 +4,7 @@
 //! of several operations (`mean`, `softmax`) computes in f32 and rounds to the element type at the end.
 
 use super::axes::HasAxes;
-use super::element::{Float, Number};
+use super::element::{Element, Float, Number};
 use super::formula::Term;
 use super::session::{self, Raw};
 use super::shape::Shape;
@@ -29,7 +29,7 @@ fn along(x: Term<'_>, op: ReduceOp, axes: &[usize]) -> Raw {
     axes.iter().fold(wide, |x, &axis| x.reduce(op, axis)).cast(dtype).raw
 }
 
-fn reduce<T: super::Element, S: HasAxes<A>, A>(tile: Tile<T, S>, op: ReduceOp, loc: Loc) -> Raw {
+fn reduce<T: Element, S: HasAxes<A>, A>(tile: Tile<T, S>, op: ReduceOp, loc: Loc) -> Raw {
     match from_last::<S, A>(op.name(), &loc) {
         Some(axes) => along(Term::new(tile.raw(), &loc), op, &axes),
         None => session::dead(),
@@ -57,22 +57,31 @@ fn index_of<T: Number, S: HasAxes<A>, A>(tile: Tile<T, S>, op: ReduceOp, loc: Lo
     x.reshape(flat).reduce(op, kept.len()).reshape(S::Reduced::shape()).raw
 }
 
+/// Elements of a mask: `bool`.
+#[diagnostic::on_unimplemented(
+    message = "`any` and `all` take masks, not elements of `{Self}`",
+    label = "a comparison makes a mask of `bool`, as in `(x > 0.0).any(Lanes)`"
+)]
+pub trait Truth: Element {}
+impl Truth for bool {}
+
 macro_rules! reductions {
-    ([$($bound:tt)*] $t:ty: $($(#[$doc:meta])* $method:ident $op:ident -> $out:ty, $by:ident;)+) => {
-        impl<$($bound)* S: Shape> Tile<$t, S> { $(
+    ($class:ident: $($(#[$doc:meta])* $method:ident $op:ident -> $out:ty, $by:ident;)+) => {
+        impl<T: Element, S: Shape> Tile<T, S> { $(
             $(#[$doc])*
             #[track_caller]
             pub fn $method<A>(self, _axes: A) -> Tile<$out, S::Reduced>
             where
+                T: $class,
                 S: HasAxes<A>,
             {
-                Tile::wrap($by::<$t, S, A>(self, ReduceOp::$op, Loc::caller()))
+                Tile::wrap($by::<T, S, A>(self, ReduceOp::$op, Loc::caller()))
             }
         )+ }
     };
 }
 
-reductions! { [T: Number,] T:
+reductions! { Number:
     /// The sum along an axis, several or all, which stay as [`One`](super::One). The order of additions does not depend on
     /// the block size.
     sum Sum -> T, reduce;
@@ -88,7 +97,7 @@ reductions! { [T: Number,] T:
     /// The index of the smallest element, as [`Tile::argmax`].
     argmin ArgMin -> i32, index_of;
 }
-reductions! { [] bool:
+reductions! { Truth:
     /// Whether an element along an axis, several or all, is true.
     any Any -> bool, reduce;
     /// Whether every element along an axis, several or all, is true.
@@ -148,11 +157,12 @@ fn formula<T: Float, S: HasAxes<A>, A, J: Shape>(
 
 macro_rules! formulas {
     ($($(#[$doc:meta])* $method:ident -> $out:ty, |$over:ident, $x:ident| $f:expr;)+) => {
-        impl<T: Float, S: Shape> Tile<T, S> { $(
+        impl<T: Element, S: Shape> Tile<T, S> { $(
             $(#[$doc])*
             #[track_caller]
             pub fn $method<A>(self, _axes: A) -> Tile<T, $out>
             where
+                T: Float,
                 S: HasAxes<A>,
             {
                 formula::<T, S, A, $out>(self, stringify!($method), Loc::caller(), |$over, $x| $f)

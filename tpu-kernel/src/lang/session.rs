@@ -2,7 +2,8 @@
 //!
 //! Rules: handles name a value and the session that made it; a handle of another session, or of a
 //! region that is closed, is a fault at the user's line; after a fault, handles are dead and cause no
-//! second one. Outside a session every operation yields a dead handle, which no kernel accepts.
+//! second one. Outside a session every operation yields a dead handle, which no kernel accepts. While an index map is
+//! recorded, the handle of a prefetched array stands for the map's own argument.
 
 use super::constants::Constants;
 use crate::BuildFault;
@@ -39,6 +40,10 @@ pub(super) struct Session {
     /// Numbers of the open regions, outermost first.
     open: Vec<u32>,
     regions: u32,
+    /// Those of them that run exactly once where they stand: `scoped`.
+    once: Vec<u32>,
+    /// While an index map is open: prefetched arrays, and its arguments for them.
+    prefetched: Vec<(Value, Value)>,
     /// The region that made each value.
     made_in: Vec<u32>,
     constants: Constants,
@@ -55,7 +60,8 @@ impl Session {
         // Two numbers are reserved; after 2^32 kernels a wrap could meet them.
         let epoch = EPOCHS.fetch_add(1, Ordering::Relaxed).max(DEAD + 1);
         let constants = Constants::default();
-        Session { epoch, builder, blocks, precision, faults: vec![], open: vec![0], regions: 1, made_in: vec![], constants }
+        let (faults, open, once, prefetched, made_in) = (vec![], vec![0], vec![], vec![], vec![]);
+        Session { epoch, builder, blocks, precision, faults, open, regions: 1, once, prefetched, made_in, constants }
     }
 
     /// The value behind a handle, or a dead one's absence; a fault is recorded once.
@@ -71,7 +77,8 @@ impl Session {
             self.faults.push(BuildFault::OutOfRegion(loc.clone()));
             return None;
         }
-        Some(raw.value)
+        let argument = self.prefetched.iter().find(|(array, _)| *array == raw.value);
+        Some(argument.map_or(raw.value, |&(_, argument)| argument))
     }
 
     fn resolve_all(&mut self, raws: &[Raw], loc: &Loc) -> Option<Vec<Value>> {
@@ -229,6 +236,54 @@ pub(super) fn control(kind: OpKind, operands: &[Raw], regions: Option<Vec<Region
     })
     .flatten()
     .unwrap_or_else(|| vec![Raw::DEAD; like.len()])
+}
+
+/// Opens the region of a `scoped`, which runs once where it stands; returns handles of its memory.
+pub(super) fn begin_scoped(types: &[Type]) -> Vec<Raw> {
+    with(|s| {
+        s.once.push(s.regions);
+        s.begin(types)
+    })
+    .unwrap_or_else(|| vec![Raw::NOWHERE; types.len()])
+}
+
+/// Opens the region of an index map; returns handles of the grid's indices.
+pub(super) fn begin_map() -> Vec<Raw> {
+    with(|s| {
+        let types = s.builder.kernel().map_types();
+        let arrays: Vec<Value> = s.builder.kernel().prefetched().map(|(at, _)| s.builder.kernel().body.args[at]).collect();
+        let mut indices = s.begin(&types);
+        let arguments = indices.split_off(types.len() - arrays.len());
+        s.prefetched = arrays.into_iter().zip(arguments.into_iter().map(|raw| raw.value)).collect();
+        indices
+    })
+    .unwrap_or_default()
+}
+
+/// Closes an index map. `None` where an index is dead.
+pub(super) fn end_map(indices: &[Raw], loc: &Loc) -> Option<Region> {
+    let map = end_region(indices, loc);
+    with(|s| s.prefetched.clear());
+    map
+}
+
+/// The arrays that index maps take after the grid's indices.
+pub(super) fn prefetched() -> Vec<Raw> {
+    let handles = |s: &mut Session| {
+        let kernel = s.builder.kernel();
+        kernel.prefetched().map(|(at, _)| Raw { value: kernel.body.args[at], epoch: s.epoch }).collect()
+    };
+    with(handles).unwrap_or_default()
+}
+
+/// The branch, or turn of a loop, that is being recorded: the innermost region but those of `scoped`.
+pub(super) fn block() -> Option<u32> {
+    with(|s| s.open.iter().rev().find(|region| !s.once.contains(region)).copied()).flatten()
+}
+
+/// How many faults there are.
+pub(super) fn faults() -> usize {
+    with(|s| s.faults.len()).unwrap_or(0)
 }
 
 /// Closes regions down to `depth` and drops what they hold: a token was left half-way.

@@ -4,10 +4,13 @@
 //! collected; a panic of the user's code is a fault, not a panic of the caller.
 
 use super::element::Element;
+use super::hbm::{Hbm, HbmOut};
 use super::memory::{In, Out, Vmem};
 use super::panics;
+use super::scoped::Allocated;
 use super::session::{self, Session};
 use super::shape::Shape;
+use super::smem::Prefetch;
 use super::value::{Handle, Scalar};
 use crate::ir::{
     BlockDim, Builder, DType, Fault, GridDim, Kernel, Loc, OpKind, ParamKind, Rule, Semantics, SizeExpr, Space, Type, Window,
@@ -82,7 +85,7 @@ pub fn stage(
     loc: Loc,
     build: impl FnOnce(&[DType]),
 ) -> Result<Kernel, Error> {
-    let blocks = blocks(signature, config)?;
+    let blocks = blocks(signature, config, &loc)?;
     if let Some(fault) = config.transforms.fault() {
         return Err(fault.clone());
     }
@@ -153,17 +156,17 @@ fn first_too_large(faults: Vec<BuildFault>, signature: &Signature, blocks: &[usi
     named.collect()
 }
 
-fn blocks(signature: &Signature, config: &Config) -> Result<Vec<usize>, LaunchError> {
+fn blocks(signature: &Signature, config: &Config, loc: &Loc) -> Result<Vec<usize>, LaunchError> {
     let find = |name: &str| config.blocks.iter().find(|(n, _)| *n == name).map(|(_, size)| *size);
     let missing: Vec<String> = signature.blocks.iter().filter(|n| find(n).is_none()).map(|n| n.to_string()).collect();
     if !missing.is_empty() {
-        return Err(LaunchError::BlocksMissing { blocks: missing });
+        return Err(LaunchError::BlocksMissing { blocks: missing, loc: loc.clone() });
     }
     let mut sizes = vec![];
     for name in signature.blocks {
         let value = find(name).unwrap_or(0);
         if value == 0 || i32::try_from(value).is_err() {
-            return Err(LaunchError::BlockRange { name: name.to_string(), value });
+            return Err(LaunchError::BlockRange { name: name.to_string(), value, loc: loc.clone() });
         }
         sizes.push(value);
     }
@@ -174,7 +177,7 @@ fn blocks(signature: &Signature, config: &Config) -> Result<Vec<usize>, LaunchEr
 fn elements(signature: &Signature, config: &Config, inputs: &[DType], loc: &Loc) -> Result<Vec<DType>, LaunchError> {
     if inputs.len() != signature.inputs.len() {
         let kernel = signature.name.to_string();
-        return Err(LaunchError::ArgumentCount { kernel, want: signature.inputs.len(), got: inputs.len() });
+        return Err(LaunchError::ArgumentCount { kernel, want: signature.inputs.len(), got: inputs.len(), loc: loc.clone() });
     }
     let mut bound: Vec<Option<(&str, DType, &Loc)>> = vec![None; signature.elements.len()];
     for ((operand, elem, loc), &got) in signature.inputs.iter().zip(inputs) {
@@ -202,7 +205,8 @@ fn elements(signature: &Signature, config: &Config, inputs: &[DType], loc: &Loc)
             }
             (Some((_, dtype, _)), _) | (None, Some(dtype)) => dtype,
             (None, None) => {
-                return Err(LaunchError::Unbound { what: "element type", name: name.to_string(), example: "DType::F32" });
+                let (name, loc) = (name.to_string(), loc.clone());
+                return Err(LaunchError::Unbound { what: "element type", name, example: "DType::F32", loc });
             }
         };
         if !class.takes(dtype) {
@@ -319,11 +323,9 @@ fn window<T: Element, S: Shape>(
         Cut::Element(low, high) => BlockDim::Element { size: size(), low, high },
     });
     let block = block.collect();
-    let grid = session::with(|s| s.builder.kernel().grid.len()).unwrap_or(0);
-    let (args, _) = session::begin_region(&vec![Type::Scalar(DType::I32); grid], &[]);
-    let indices: Vec<Scalar<i32>> = args.into_iter().map(Scalar::wrap).collect();
+    let indices: Vec<Scalar<i32>> = session::begin_map().into_iter().map(Scalar::wrap).collect();
     let yields: Vec<_> = map(&indices).into_iter().map(Handle::raw).collect();
-    let Some(map) = session::end_region(&yields, &loc) else { return session::dead() };
+    let Some(map) = session::end_map(&yields, &loc) else { return session::dead() };
     let window = Window { array, block, map };
     declare(name, Type::Ref(Space::Vmem, T::DTYPE, shape), kind(window), loc)
 }
@@ -332,6 +334,30 @@ fn window<T: Element, S: Shape>(
 #[track_caller]
 pub fn scratch<T: Element, S: Shape>(name: &str) -> Vmem<T, S> {
     Vmem::wrap(declare(name, Type::Ref(Space::Vmem, T::DTYPE, S::shape()), ParamKind::Scratch, Loc::caller()))
+}
+
+/// Declares scratch that is not simply VMEM: scalar memory, or semaphores.
+#[track_caller]
+pub fn allocated<M: Allocated>(name: &str) -> M {
+    M::of(declare(name, M::ty(), ParamKind::Scratch, Loc::caller()))
+}
+
+/// Declares an input array in HBM.
+#[track_caller]
+pub fn hbm<T: Element, const R: usize>(name: &str, array: Vec<SizeExpr>) -> Hbm<T, R> {
+    Hbm::wrap(declare(name, Type::Array(Space::Hbm, T::DTYPE, R), ParamKind::InArray(array), Loc::caller()))
+}
+
+/// Declares an output array in HBM.
+#[track_caller]
+pub fn hbm_out<T: Element, const R: usize>(name: &str, array: Vec<SizeExpr>) -> HbmOut<T, R> {
+    HbmOut::wrap(declare(name, Type::Array(Space::Hbm, T::DTYPE, R), ParamKind::OutArray(array), Loc::caller()))
+}
+
+/// Declares an input array in scalar memory.
+#[track_caller]
+pub fn prefetch<T: Element, const R: usize>(name: &str, array: Vec<SizeExpr>) -> Prefetch<T, R> {
+    Prefetch::wrap(declare(name, Type::Array(Space::Smem, T::DTYPE, R), ParamKind::Prefetch(array), Loc::caller()))
 }
 
 /// Declares a scalar parameter.

@@ -1,7 +1,6 @@
 //! What memory is not: the operators and functions of tiles, on windows and scratch, where each is an
 //! error that says to load first. Nothing here records anything.
 
-use super::Dim;
 use super::axes::HasAxes;
 use super::element::Element;
 use super::memory::{In, Out, Vmem};
@@ -77,6 +76,13 @@ macro_rules! no_functions {
                 nothing()
             }
 
+            pub fn t(self) -> Tile<T, S>
+            where
+                (): LoadedFirst<$name<T, S>>,
+            {
+                nothing()
+            }
+
             pub fn reshape<J: Shape>(self) -> Tile<T, J>
             where
                 (): LoadedFirst<$name<T, S>>,
@@ -85,15 +91,6 @@ macro_rules! no_functions {
             }
         }
 
-        #[doc(hidden)]
-        impl<T: Element, R: Dim, C: Dim> $name<T, (R, C)> {
-            pub fn t(self) -> Tile<T, (C, R)>
-            where
-                (): LoadedFirst<$name<T, (R, C)>>,
-            {
-                nothing()
-            }
-        }
     )+ };
     (@unary $name:ident: $($method:ident)+) => { $(
         pub fn $method(self) -> Tile<T, S>

@@ -99,7 +99,7 @@ impl<T: Element> Handle for Scalar<T> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a scalar of `{T}`",
     label = "expected a `Scalar<{T}>` or a literal of `{T}`",
-    note = "of Rust's numbers `i32` and `f32` fit themselves to the elements; one of exactly their type is `Scalar::new(n)`"
+    note = "a number of Rust's `i32` or `f32` fits itself to the elements, as `0`, `0.5` or `f32::NEG_INFINITY`; one of exactly their type is wrapped, as in `Scalar::new(f16::NEG_INFINITY)`"
 )]
 pub trait IntoScalar<T: Element> {
     /// The scalar.
@@ -189,7 +189,7 @@ impl<T, S> Shaped for Tile<T, S> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a value with elements of `{T}`",
     label = "expected a tile, a scalar or a literal of `{T}`",
-    note = "memory is loaded first, `x.load()`; other elements are converted, `x.cast::<{T}>()`; a float literal has a point, `2.0`"
+    note = "memory is loaded first, `x.load()`; other elements are converted, `x.cast::<{T}>()`; a float literal has a point, `2.0`; a Rust constant of the type is wrapped, `Scalar::new(f16::MAX)`"
 )]
 pub trait Operand<T: Element>: Shaped {
     /// What an operator makes of a scalar and this operand: a scalar, or a tile where this is one.

@@ -41,7 +41,8 @@ pub fn bind(kernel: &Kernel, chip: &Chip, inputs: &[(DType, Vec<usize>)], config
 pub fn numbers(kernel: &Kernel, inputs: &[(DType, Vec<usize>)], config: &Config) -> Result<Binding, LaunchError> {
     let params: Vec<(&Param, &[SizeExpr])> = kernel.inputs().filter_map(|(_, p)| Some((p, p.array()?))).collect();
     if params.len() != inputs.len() {
-        return Err(LaunchError::ArgumentCount { kernel: kernel.name.clone(), want: params.len(), got: inputs.len() });
+        let (kernel, loc) = (kernel.name.clone(), kernel.loc.clone());
+        return Err(LaunchError::ArgumentCount { kernel, want: params.len(), got: inputs.len(), loc });
     }
     for (&(param, declared), (dtype, shape)) in params.iter().zip(inputs) {
         check_input(kernel, param, declared, *dtype, shape)?;
@@ -108,8 +109,8 @@ impl<'a> Sizes<'a> {
         let mut sizes = Sizes { kernel, values: vec![None; kernel.sizes.len()] };
         for &(name, value) in &config.sizes {
             let Some(at) = kernel.sizes.iter().position(|s| s == name) else {
-                let names = kernel.sizes.clone();
-                return Err(LaunchError::UnknownSize { kernel: kernel.name.clone(), size: name.to_string(), names });
+                let (names, loc) = (kernel.sizes.clone(), kernel.loc.clone());
+                return Err(LaunchError::UnknownSize { kernel: kernel.name.clone(), size: name.to_string(), names, loc });
             };
             sizes.values[at] = Some((value, Source::Launch, kernel.loc.clone()));
         }
@@ -170,7 +171,14 @@ impl<'a> Sizes<'a> {
 
     fn unbound(&self, SizeId(id): SizeId) -> LaunchError {
         let name = self.kernel.sizes.get(id as usize).cloned().unwrap_or_default();
-        LaunchError::Unbound { what: "size", name, example: "1000" }
+        let mentions = |dim: &SizeExpr| {
+            let mut found = false;
+            dim.sizes(&mut |size| found |= size == SizeId(id));
+            found
+        };
+        let first = self.kernel.params.iter().find(|p| p.window().is_some_and(|w| w.array.iter().any(mentions)));
+        let loc = first.map_or(&self.kernel.loc, |param| &param.loc).clone();
+        LaunchError::Unbound { what: "size", name, example: "1000", loc }
     }
 
     fn finish(self) -> Result<Vec<i32>, LaunchError> {

@@ -14,6 +14,8 @@ pub enum LaunchError {
         want: usize,
         /// How many were given.
         got: usize,
+        /// Where the kernel is, or the argument that is missing.
+        loc: Loc,
     },
     /// L002
     #[error("operand `{operand}` takes {want}, got {got}")]
@@ -72,6 +74,8 @@ pub enum LaunchError {
     BlocksMissing {
         /// The block sizes without a value.
         blocks: Vec<String>,
+        /// Where the kernel is.
+        loc: Loc,
     },
     /// L007
     #[error("{what} `{name}` has no value: no input binds it; set it on the launch, as in `.{}({example})`", .name.to_lowercase())]
@@ -82,6 +86,8 @@ pub enum LaunchError {
         name: String,
         /// An example of a value.
         example: &'static str,
+        /// Where the output that has it is declared, or the kernel is.
+        loc: Loc,
     },
     /// L008
     #[error(
@@ -141,6 +147,22 @@ pub enum LaunchError {
         limit: u64,
         /// Every window and scratch: a line each, with shape, padding, buffers and bytes.
         table: String,
+        /// Where the operand that takes most is declared.
+        loc: Loc,
+    },
+    /// L020
+    #[error("the kernel needs {need} bytes of SMEM on {chip}, which has {limit}:{table}")]
+    Smem {
+        /// The chip.
+        chip: String,
+        /// Bytes needed.
+        need: u64,
+        /// Bytes of scalar memory.
+        limit: u64,
+        /// A line for each prefetched array and scratch.
+        table: String,
+        /// The kernel.
+        loc: Loc,
     },
     /// L012
     #[error("operand `{operand}`: a block of {block} along axis {axis} of {extent} elements does not fit {chip}'s tiles: {rule}")]
@@ -167,6 +189,8 @@ pub enum LaunchError {
         name: String,
         /// Its value.
         value: usize,
+        /// Where the kernel is.
+        loc: Loc,
     },
     /// L014
     #[error("kernel `{kernel}` has no array size `{size}` to set; it names {}", quoted(.names))]
@@ -177,6 +201,8 @@ pub enum LaunchError {
         size: String,
         /// The sizes that it has.
         names: Vec<String>,
+        /// Where the kernel is.
+        loc: Loc,
     },
     /// L015
     #[error("size `{size}` is set to {set} on the launch, but it is {got} in operand `{operand}`")]
@@ -223,7 +249,7 @@ pub enum LaunchError {
         loc: Loc,
     },
     /// L018
-    #[error("{chip} does not multiply {lhs} by {rhs}; it multiplies {accepted}")]
+    #[error("{chip} does not multiply {lhs} by {rhs}: it has no {missing}; it multiplies {accepted}")]
     DotTypes {
         /// The chip.
         chip: String,
@@ -231,6 +257,8 @@ pub enum LaunchError {
         lhs: DType,
         /// The element type of the right operand.
         rhs: DType,
+        /// The one of them that the chip has not.
+        missing: DType,
         /// The products that it has, in words.
         accepted: String,
         /// Where the product is written.
@@ -314,31 +342,33 @@ impl LaunchError {
             LaunchError::Unwritten { .. } => "L017",
             LaunchError::DotTypes { .. } => "L018",
             LaunchError::ElementStart { .. } => "L019",
+            LaunchError::Smem { .. } => "L020",
         }
     }
 
-    /// Where the operand or grid dimension is declared, or the operation stands, where the error is about one.
-    pub const fn loc(&self) -> Option<&Loc> {
+    /// Where the kernel, the operand or the grid dimension is declared that the error is about, or the operation stands.
+    pub const fn loc(&self) -> &Loc {
         match self {
-            LaunchError::ArgumentKind { loc, .. }
+            LaunchError::ArgumentCount { loc, .. }
+            | LaunchError::ArgumentKind { loc, .. }
             | LaunchError::Rank { loc, .. }
             | LaunchError::SizeMismatch { loc, .. }
             | LaunchError::ElementType { loc, .. }
+            | LaunchError::BlocksMissing { loc, .. }
+            | LaunchError::Unbound { loc, .. }
             | LaunchError::BlockIndex { loc, .. }
             | LaunchError::EmptyGrid { loc, .. }
             | LaunchError::SizeRange { loc, .. }
+            | LaunchError::Vmem { loc, .. }
             | LaunchError::BlockShape { loc, .. }
+            | LaunchError::BlockRange { loc, .. }
+            | LaunchError::UnknownSize { loc, .. }
             | LaunchError::SizeSet { loc, .. }
             | LaunchError::TooLarge { loc, .. }
             | LaunchError::Unwritten { loc, .. }
             | LaunchError::DotTypes { loc, .. }
-            | LaunchError::ElementStart { loc, .. } => Some(loc),
-            LaunchError::ArgumentCount { .. }
-            | LaunchError::BlocksMissing { .. }
-            | LaunchError::Unbound { .. }
-            | LaunchError::Vmem { .. }
-            | LaunchError::BlockRange { .. }
-            | LaunchError::UnknownSize { .. } => None,
+            | LaunchError::Smem { loc, .. }
+            | LaunchError::ElementStart { loc, .. } => loc,
         }
     }
 }

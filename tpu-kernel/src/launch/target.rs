@@ -31,7 +31,7 @@ pub enum Allow {
     BlockShape,
     /// Outputs with blocks that no step of the grid visits: they are poison (NaN, `i32::MIN`, true).
     Unwritten,
-    /// Products of element types that the chip's matrix units do not take.
+    /// Products of element types that the chip has not.
     DotTypes,
 }
 

@@ -5,6 +5,7 @@ use super::vmem::padded_bytes;
 use super::*;
 use crate::chips::Chip;
 use crate::ir::*;
+use crate::legalise;
 use proptest::prelude::*;
 
 fn loc(line: u32) -> Loc {
@@ -84,7 +85,7 @@ fn inputs_are_counted_and_have_rank_and_type() {
     assert_eq!(error.to_string(), "operand `x` has rank 1 ([m]), got an array of rank 2 with shape [8, 9]");
     let error = bind(&kernel, &Chip::V5E, &[(DType::I32, vec![8])], &Config::default()).unwrap_err();
     assert_eq!(error.to_string(), "operand `x` takes elements of f32, got i32");
-    assert_eq!(error.loc(), Some(&loc(10)));
+    assert_eq!(error.loc(), &loc(10));
 }
 
 /// Two inputs `a: [m, k]` and `b` of another shape, an output `[m]`.
@@ -132,7 +133,10 @@ fn the_launch_sets_sizes_that_no_input_names() {
     let made = Copy { dtype: DType::F32, array: vec![n(128)], block: blocked(&[128]), grid: vec![size(0)] };
     let kernel = made.kernel(&["m"], &|b, _| vec![b.constant(0, loc(3))]);
     let error = go(&kernel, &[&[128]]).unwrap_err();
-    assert_eq!(error, LaunchError::Unbound { what: "size", name: "m".into(), example: "1000" });
+    assert!(
+        matches!(&error, LaunchError::Unbound { what: "size", name, example: "1000", loc } if name == "m" && loc.is_known()),
+        "{error:?}"
+    );
     let config = Config { sizes: vec![("m", 3)], ..Config::default() };
     assert_eq!(bind(&kernel, &Chip::V5E, &[(DType::F32, vec![128])], &config).unwrap().grid, [3]);
 }
@@ -199,7 +203,7 @@ fn a_block_outside_the_array_is_found_at_its_first_step() {
 fn an_output_is_written_everywhere_unless_allowed() {
     let zero = |b: &mut Builder, _: &[Value]| vec![b.constant(0, loc(3))];
     let error = go(&vector(&zero), &[&[1000]]).unwrap_err();
-    assert_eq!((error.code(), error.loc()), ("L017", Some(&loc(11))));
+    assert_eq!((error.code(), error.loc()), ("L017", &loc(11)));
     assert_eq!(
         error.to_string(),
         "output `o` would not be written everywhere: along axis 0 it has 1000 elements, 8 block(s) of 128, and the grid visits 0 only"
@@ -400,37 +404,26 @@ fn blocks_of_vectors_follow_the_width() {
     }
 }
 
-/// Every pair of element types on every chip: what libtpu 0.0.50.1 said of 128³ products, and what is lowered.
+/// What libtpu 0.0.50.1 said of 128³ products of floats: none of those that it takes is refused, nor is what is lowered.
 #[test]
 fn products_are_what_libtpu_accepts() {
-    let narrow = [DType::I8, DType::I4];
-    let eights = [DType::F8E4M3Fn, DType::F8E5M2];
     let has = |chip: &Chip, d: DType| match chip.name {
         "v4" => [DType::F32, DType::Bf16].contains(&d),
         "tpu7x" => d != DType::F8E4M3B11Fnuz,
         _ => d != DType::F4E2M1Fn,
     };
-    let mut refused = vec![];
     for chip in Chip::ALL {
-        for lhs in DType::ALL.into_iter().filter(|d| d.is_float() && *d != DType::F16) {
-            for rhs in DType::ALL.into_iter().filter(|d| d.is_float() && *d != DType::F16) {
-                assert_eq!(chip.multiplies(lhs, rhs), has(chip, lhs) && has(chip, rhs), "{} {lhs} {rhs}", chip.name);
-            }
-            for rhs in narrow {
-                assert_eq!(chip.multiplies(lhs, rhs), has(chip, lhs), "{} {lhs} {rhs}", chip.name);
-                assert_eq!(chip.multiplies(rhs, lhs), has(chip, lhs), "{} {rhs} {lhs}", chip.name);
-            }
+        for dtype in DType::ALL.into_iter().filter(|d| d.is_float()) {
+            let native = chip.product_floats.contains(&dtype);
+            assert_eq!(native, has(chip, dtype) && dtype != DType::F16, "{} {dtype}", chip.name);
+            // Of v4 alone more is lowered than f16: the two formats of 8 bits that it can move and convert.
+            let lowered = dtype == DType::F16 || (chip.name == "v4" && [DType::F8E4M3Fn, DType::F8E5M2].contains(&dtype));
+            assert_eq!(legalise::has(chip, dtype), native || lowered, "{} {dtype}", chip.name);
         }
-        for (lhs, rhs) in [(DType::I8, DType::I8), (DType::I4, DType::I4), (DType::I8, DType::I4), (DType::U8, DType::U4)] {
-            assert_eq!(chip.multiplies(lhs, rhs), chip.name != "v4", "{} {lhs} {rhs}", chip.name);
+        for dtype in DType::ALL.into_iter().filter(|d| d.is_integer()) {
+            assert_eq!(legalise::has(chip, dtype), dtype != DType::I2, "{} {dtype}", chip.name);
         }
-        for lowered in [DType::F16, DType::I32, DType::I16] {
-            assert!(chip.multiplies(lowered, lowered), "{} {lowered}", chip.name);
-        }
-        assert!(chip.multiplies(DType::F16, DType::Bf16) && chip.multiplies(DType::I16, DType::I8));
-        refused.extend(eights.map(|d| chip.multiplies(DType::F16, d)));
     }
-    assert_eq!(refused.iter().filter(|&&legal| !legal).count(), eights.len(), "of v4 alone");
 }
 
 /// An operation of a random map: two earlier values and what to do with them.

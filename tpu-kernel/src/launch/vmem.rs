@@ -1,19 +1,20 @@
-//! The vector memory that a kernel needs on a chip.
+//! The vector and the scalar memory that a kernel needs on a chip.
 //!
 //! Rules: memory is padded to whole tiles, and elements are packed: two of 16 bits, eight of 4 bits to a word. A window has two buffers, so that the next block arrives
 //! while this one is computed, and one where its block never changes. The windows stand against the
-//! scoped limit, windows and scratch together against the whole memory; a need equal to the limit fits.
+//! scoped limit, windows, scratch and the memory of regions together against the whole memory; a need equal to the limit fits. Of
+//! regions that follow one another those count that need the most at once. Scalar memory has words and no tiles.
 
 use super::{Binding, LaunchError, maps};
 use crate::chips::{Chip, LANES, SUBLANES};
-use crate::ir::{DType, Kernel, Space, Type};
+use crate::ir::{DType, Kernel, OpKind, Region, Space, Type};
 
-/// What one window or scratch takes of the vector memory.
+/// What one window, scratch or memory of a region takes of the vector memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VmemRow {
-    /// The operand.
+    /// The operand; of a region's memory the line of the region.
     pub name: String,
-    /// `in`, `out` or `scratch`.
+    /// `in`, `out`, `scratch` or `region`.
     pub role: &'static str,
     /// The element type.
     pub dtype: DType,
@@ -35,7 +36,7 @@ impl VmemRow {
 
     /// Whether it stands against the scoped limit.
     pub fn is_window(&self) -> bool {
-        self.role != "scratch"
+        self.role == "in" || self.role == "out"
     }
 }
 
@@ -44,7 +45,7 @@ fn sum<'a>(rows: impl Iterator<Item = &'a VmemRow>) -> u64 {
     rows.fold(0u64, |n, row| n.saturating_add(row.bytes()))
 }
 
-/// Windows against the scoped limit, and all against the memory.
+/// Windows against the scoped limit, all against the memory, and scalar memory against its own.
 pub(super) fn check(kernel: &Kernel, chip: &Chip, binding: &Binding) -> Result<(), LaunchError> {
     let rows = vmem(kernel, binding);
     let windows = sum(rows.iter().filter(|row| row.is_window()));
@@ -54,9 +55,14 @@ pub(super) fn check(kernel: &Kernel, chip: &Chip, binding: &Binding) -> Result<(
     } else if all > chip.vmem_bytes {
         (all, chip.vmem_bytes)
     } else {
-        return Ok(());
+        return smem(kernel, chip, binding);
     };
-    Err(LaunchError::Vmem { chip: chip.name.to_string(), need, limit, table: table(&rows) })
+    let counted = rows.iter().filter(|row| row.is_window() || windows <= chip.scoped_vmem_bytes);
+    // The first of those that take most.
+    let most = counted.rev().max_by_key(|row| row.bytes());
+    let param = most.and_then(|row| kernel.params.iter().find(|param| param.name == row.name));
+    let loc = param.map_or(&kernel.loc, |param| &param.loc).clone();
+    Err(LaunchError::Vmem { chip: chip.name.to_string(), need, limit, table: table(&rows), loc })
 }
 
 /// The vector memory of a launch: a row for each window and scratch, in the order of the operands.
@@ -78,7 +84,70 @@ pub fn vmem(kernel: &Kernel, binding: &Binding) -> Vec<VmemRow> {
         let packed = shape.iter().fold(u64::from(bits), |n, &d| n.saturating_mul(d as u64)).div_ceil(8);
         rows.push(VmemRow { name: param.name.clone(), role, dtype, shape, packed, padded, buffers });
     }
+    let padded = |dtype: DType, shape: &[usize]| padded_bytes(dtype, dtype.bits().max(8), shape);
+    for Own { name, dtype, shape, bytes } in own(kernel, &kernel.body, Space::Vmem, &padded).1 {
+        let packed = shape.iter().fold(u64::from(dtype.bits().max(8)), |n, &d| n.saturating_mul(d as u64)).div_ceil(8);
+        rows.push(VmemRow { name, role: "region", dtype, shape, packed, padded: bytes, buffers: 1 });
+    }
     rows
+}
+
+/// Prefetched arrays, scratch and the memory of regions against the scalar memory.
+fn smem(kernel: &Kernel, chip: &Chip, binding: &Binding) -> Result<(), LaunchError> {
+    let mut rows: Vec<(String, u64)> = vec![];
+    for (param, array) in kernel.params.iter().zip(&binding.arrays) {
+        match param.ty {
+            Type::Array(Space::Smem, dtype, _) => rows.push((param.name.clone(), words(dtype, array))),
+            Type::Ref(Space::Smem, dtype, shape) => rows.push((param.name.clone(), words(dtype, shape.dims()))),
+            _ => {}
+        }
+    }
+    let own = own(kernel, &kernel.body, Space::Smem, &|dtype, shape| words(dtype, shape));
+    rows.extend(own.1.into_iter().map(|at| (at.name, at.bytes)));
+    let need = rows.iter().fold(0u64, |n, (_, bytes)| n.saturating_add(*bytes));
+    if need <= chip.smem_bytes {
+        return Ok(());
+    }
+    let (chip_name, limit) = (chip.name.to_string(), chip.smem_bytes);
+    let table: String = rows.iter().map(|(name, bytes)| format!("\n  {name}: {bytes} bytes")).collect();
+    Err(LaunchError::Smem { chip: chip_name, need, limit, table, loc: kernel.loc.clone() })
+}
+
+/// Bytes in scalar memory: elements packed into words.
+fn words(dtype: DType, shape: &[usize]) -> u64 {
+    let bits = shape.iter().fold(u64::from(dtype.bits()), |n, &d| n.saturating_mul(d as u64));
+    bits.div_ceil(32).saturating_mul(4)
+}
+
+/// Memory of a region.
+struct Own {
+    name: String,
+    dtype: DType,
+    shape: Vec<usize>,
+    bytes: u64,
+}
+
+/// The memory in that space that the regions inside need at once, at most, and what it consists of.
+fn own(kernel: &Kernel, region: &Region, space: Space, size: &dyn Fn(DType, &[usize]) -> u64) -> (u64, Vec<Own>) {
+    let mut most = (0, vec![]);
+    for op in &region.ops {
+        for inner in &op.regions {
+            let (mut bytes, mut rows) = own(kernel, inner, space, size);
+            for &arg in inner.args.iter().filter(|_| op.kind == OpKind::Scoped) {
+                let Type::Ref(_, dtype, shape) = kernel.ty(arg) else { continue };
+                if kernel.ty(arg).space() == Some(space) {
+                    let (name, dims) = (format!("line {}", op.loc.line), shape.dims().to_vec());
+                    let own = Own { name, dtype, bytes: size(dtype, &dims), shape: dims };
+                    bytes = bytes.saturating_add(own.bytes);
+                    rows.push(own);
+                }
+            }
+            if bytes > most.0 {
+                most = (bytes, rows);
+            }
+        }
+    }
+    most
 }
 
 /// The limit that is asked for when the kernel is compiled for the chip: its own, unless windows that fit leave too little

@@ -63,6 +63,12 @@ fn check_region(kernel: &Kernel, region: &Region, chip: &Chip) -> Result<(), Ill
     Ok(())
 }
 
+/// Whether the chip has the element type at all: what has none is refused (M001), and every product of two that it has is
+/// native or lowered.
+pub fn has(chip: &Chip, dtype: DType) -> bool {
+    table::missing(chip, dtype).is_none()
+}
+
 /// The element type of an array in the memory of the chip. The bytes of its elements are the same.
 pub const fn stored(dtype: DType) -> DType {
     match dtype {

@@ -205,7 +205,7 @@ impl<'a> Verifier<'a> {
         let rank = array.len();
         self.check(param.array().is_none() || (1..=MAX_RANK).contains(&rank), || Rule::ArrayRank { rank, limit: MAX_RANK }, at);
         match (param.window(), param.ty) {
-            (Some(window), _) => self.window(window, param.ty.shape(), at),
+            (Some(window), _) => self.window(index, window, param.ty.shape(), at),
             (None, Type::Array(_, _, want)) => {
                 self.check(want == rank, || Rule::PerDimension { what: "sizes", rank: want, got: rank }, at);
             }
@@ -213,17 +213,20 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn window(&mut self, window: &'a Window, operand: Shape, at: At<'a>) {
+    fn window(&mut self, index: usize, window: &'a Window, operand: Shape, at: At<'a>) {
         let rank = window.array.len();
         let kept = window.block.iter().filter_map(|b| b.kept());
         let fits = window.block.len() == rank && kept.eq(operand.dims().iter().copied());
         self.check(fits, || Rule::BlockShape { block: block_text(&window.block), operand }, at);
-        self.map(&window.map, rank, at);
+        self.map(index, &window.map, rank, at);
     }
 
     /// An index map sees nothing but itself: no other value is defined when it is checked.
-    fn map(&mut self, map: &'a Region, rank: usize, at: At<'a>) {
-        self.region_args(map, 0, self.kernel.map_types().into_iter(), at);
+    fn map(&mut self, index: usize, map: &'a Region, rank: usize, at: At<'a>) {
+        // A prefetched array that comes too late is a fault of its own.
+        let prefetched = self.kernel.prefetched().take_while(|&(before, _)| before < index).map(|(_, p)| p.ty);
+        let takes: Vec<Type> = self.kernel.grid.iter().map(|_| I32).chain(prefetched).collect();
+        self.region_args(map, 0, takes.into_iter(), at);
         self.scopes.push(vec![]);
         for &arg in &map.args {
             self.define(arg, None, at);

@@ -53,7 +53,6 @@ pub const TYPES: &[Entry] = &[
     entry(SPACE, "vmem", Implemented, "The vector memory beside the compute units: windows and scratch.", "`#tpu.memory_space<vmem>`"),
     entry(SPACE, "smem", Implemented, "The scalar memory: words for control flow, loaded one at a time.", "`#tpu.memory_space<smem>`"),
     entry(SPACE, "hbm", Implemented, "The device's main memory; copied from and to, never loaded.", "`#tpu.memory_space<hbm>` or `<any>`"),
-    entry(SPACE, "semaphore", Implemented, "Counters for copies and signals.", "`#tpu.memory_space<semaphore_mem>`"),
     entry(SPACE, "vmem_shared", Planned, "Memory that the subcores of a SparseCore share.", "`#tpu.memory_space<vmem_shared>`"),
     entry(SPACE, "cmem", Planned, "The second memory of v4.", "`#tpu.memory_space<cmem>`"),
     entry(SPACE, "host", Planned, "The host's memory.", "`#tpu.memory_space<host>`"),

@@ -1,0 +1,10 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel]
+fn broken<B: Dim>(#[block([n] at (i))] x: In<f32, (B,)>, #[block([n] at (0))] o: Out<f32, (B,)>) {
+    o.store(x.load());
+}
+
+fn main() {
+    let _ = broken();
+}

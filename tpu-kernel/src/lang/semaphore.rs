@@ -1,0 +1,127 @@
+//! Semaphores: [`DmaSemaphore`] counts the bytes of copies, [`Semaphore`] what is signalled.
+//!
+//! Rules: one that is not 0 again at the end of the launch, or of the region that it was made for, is an error; a wait that nothing
+//! can end is an error, too. The two kinds never mix.
+
+use super::place::Place;
+use super::session::{self, Raw};
+use super::value::{Handle, IntoScalar, Scalar};
+use crate::ir::{Loc, OpKind};
+use std::marker::PhantomData;
+
+/// Counts the bytes that copies have moved: one, `DmaSemaphore`, or an array of them, `DmaSemaphore<(D<2>,)>`.
+pub struct DmaSemaphore<S = ()> {
+    pub(super) raw: Raw,
+    of: PhantomData<(S, *const ())>,
+}
+
+/// Counts signals: one, `Semaphore`, or an array of them, `Semaphore<(D<2>,)>`.
+pub struct Semaphore<S = ()> {
+    pub(super) raw: Raw,
+    of: PhantomData<(S, *const ())>,
+}
+
+/// The shape of a single semaphore: none.
+#[diagnostic::on_unimplemented(message = "this is an array of semaphores, of shape `{Self}`", label = "take one of them: `.at(i)`")]
+pub trait Single {}
+impl Single for () {}
+
+macro_rules! semaphore {
+    ($name:ident) => {
+        impl<S> Clone for $name<S> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<S> Copy for $name<S> {}
+
+        impl<S> $name<S> {
+            pub(super) fn wrap(raw: Raw) -> Self {
+                $name { raw, of: PhantomData }
+            }
+
+            /// A semaphore behind a reference is no variable that is carried.
+            #[doc(hidden)]
+            pub fn __tpu_kernel_place(&mut self) -> Box<()> {
+                Box::new(())
+            }
+
+            /// One of an array of semaphores.
+            #[track_caller]
+            pub fn at(self, place: impl Place<S>) -> $name {
+                let operands = [vec![self.raw], place.indices()].concat();
+                $name::wrap(session::emit(OpKind::SemaphoreAt, &operands, Loc::caller()))
+            }
+
+            /// What it has counted.
+            #[track_caller]
+            pub fn read(self) -> Scalar<i32>
+            where
+                S: Single,
+            {
+                Scalar::wrap(session::emit(OpKind::SemaphoreRead, &[self.raw], Loc::caller()))
+            }
+        }
+    };
+}
+
+semaphore!(DmaSemaphore);
+semaphore!(Semaphore);
+
+impl<S> Semaphore<S> {
+    /// Adds `n`.
+    #[track_caller]
+    pub fn signal(self, n: impl IntoScalar<i32>)
+    where
+        S: Single,
+    {
+        session::emit(OpKind::SemaphoreSignal, &[self.raw, n.into_scalar().raw()], Loc::caller());
+    }
+
+    /// Waits until it has counted to at least `n`, and takes `n` off.
+    #[track_caller]
+    pub fn wait(self, n: impl IntoScalar<i32>)
+    where
+        S: Single,
+    {
+        session::emit(OpKind::SemaphoreWait, &[self.raw, n.into_scalar().raw()], Loc::caller());
+    }
+}
+
+/// What is signalled: never a semaphore of copies. The bound makes it an error about that.
+#[diagnostic::on_unimplemented(
+    message = "`{M}` counts the bytes of copies: only copies change it",
+    label = "signals and waits take a `Semaphore`; a copy is waited for by what `.start(…)` returns, or with `copy(from, to).finish(semaphore)`"
+)]
+pub trait Signalled<M> {}
+
+#[doc(hidden)]
+impl<S> DmaSemaphore<S> {
+    pub fn signal<N>(self, _n: N)
+    where
+        (): Signalled<Self>,
+    {
+    }
+
+    pub fn wait<N>(self, _n: N)
+    where
+        (): Signalled<Self>,
+    {
+    }
+}
+
+/// A semaphore that a copy counts on.
+#[diagnostic::on_unimplemented(
+    message = "a copy counts on one `DmaSemaphore`, not on `{Self}`",
+    label = "expected a `DmaSemaphore`; of an array of them one is `.at(i)`, and a `Semaphore` counts signals"
+)]
+pub trait CountsCopies {
+    #[doc(hidden)]
+    fn semaphore(self) -> Raw;
+}
+
+impl CountsCopies for DmaSemaphore {
+    fn semaphore(self) -> Raw {
+        self.raw
+    }
+}
