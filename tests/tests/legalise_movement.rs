@@ -9,9 +9,9 @@ use tpu_kernel::launch::{Binding, Config, bind};
 use tpu_kernel::legalise::legalise;
 use tpu_kernel::mosaic;
 use tpu_kernel::passes::{canonicalise, verify};
+use tpu_tests::by_hand as kernels;
 use tpu_tests::executors::{Array, same};
 use tpu_tests::generate::Rng;
-use tpu_tests::by_hand as kernels;
 use tpu_tests::legalised::{Original, forms};
 use tpu_tests::libtpu::{accepted, judge, library};
 
@@ -224,6 +224,7 @@ fn what_cannot_be_copied_is_refused() {
     assert_eq!(refusal("strided", strided, &[&[64, 128]]).code(), "M013");
     let adds = kernels::whole(DType::F32).replace("%sem\n    dma_wait", "%sem add\n    dma_wait");
     assert_eq!(refusal("adds", adds, &[&[7, 100]]).code(), "M014");
-    let many = kernels::whole(DType::F32).replace("%sem: semaphore<dma>", "%sem: semaphore<dma>\n  scratch %more: semaphore<20x20xdma>");
+    let many =
+        kernels::whole(DType::F32).replace("%sem: semaphore<dma>", "%sem: semaphore<dma>\n  scratch %more: semaphore<20x20xdma>");
     assert_eq!(refusal("many", many, &[&[7, 100]]).code(), "M015");
 }

@@ -12,8 +12,7 @@ use tpu_tests::generate::Rng;
 use tpu_tests::legalised::{Original, forms};
 use tpu_tests::libtpu::{accepted, judge, library};
 
-const TYPES: [DType; 8] =
-    [DType::F32, DType::I32, DType::Bf16, DType::F16, DType::I8, DType::F8E5M2, DType::Bool, DType::I4];
+const TYPES: [DType; 8] = [DType::F32, DType::I32, DType::Bf16, DType::F16, DType::I8, DType::F8E5M2, DType::Bool, DType::I4];
 
 /// One dimension of an array, of a buffer, and of the part of both that is copied.
 struct Dim {
@@ -72,7 +71,8 @@ fn program(seed: u64) -> (DType, Vec<usize>, String) {
     let rank = 1 + rng.below(3);
     let dims: Vec<Dim> = (0..rank).map(|axis| dim(&mut rng, rank - 1 - axis, rank)).collect();
     let space = if rng.chance(20) && dims.iter().map(|d| d.buffer).product::<usize>() < 1 << 14 { "smem" } else { "vmem" };
-    let squeezed: Vec<usize> = (0..rank).filter(|&axis| dims[axis].part == 1 && rank > 1 && rng.chance(60)).take(rank - 1).collect();
+    let squeezed: Vec<usize> =
+        (0..rank).filter(|&axis| dims[axis].part == 1 && rank > 1 && rng.chance(60)).take(rank - 1).collect();
     let rows = if rng.chance(25) { rng.pick(&[1, 8, 32, 128, 1024]) } else { 0 };
     let first = (0..rank).find(|axis| !squeezed.contains(axis)).unwrap_or(0);
     let rows = if rows * N <= dims[first].part { rows } else { 0 };

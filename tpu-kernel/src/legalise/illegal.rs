@@ -72,7 +72,9 @@ pub enum Rule {
         whole: usize,
     },
     /// M010
-    #[error("a copy of a part along axis {axis} of [{memory}] must start at a multiple of {multiple} that can be seen, as in `i * {multiple}`")]
+    #[error(
+        "a copy of a part along axis {axis} of [{memory}] must start at a multiple of {multiple} that can be seen, as in `i * {multiple}`"
+    )]
     CopyStart {
         /// The dimension of the memory.
         axis: usize,
@@ -82,7 +84,9 @@ pub enum Rule {
         multiple: usize,
     },
     /// M011
-    #[error("{size} elements along axis {axis} of [{memory}] cannot be copied: a part must be a multiple of {multiple}, or the whole")]
+    #[error(
+        "{size} elements along axis {axis} of [{memory}] cannot be copied: a part must be a multiple of {multiple}, or the whole"
+    )]
     CopySize {
         /// The dimension of the memory.
         axis: usize,
@@ -94,7 +98,9 @@ pub enum Rule {
         multiple: usize,
     },
     /// M012
-    #[error("the number of rows of a copy along axis {axis} of [{memory}] must be a multiple of {multiple} that can be seen, as in `n * {multiple}`")]
+    #[error(
+        "the number of rows of a copy along axis {axis} of [{memory}] must be a multiple of {multiple} that can be seen, as in `n * {multiple}`"
+    )]
     CopyRows {
         /// The dimension of the memory.
         axis: usize,

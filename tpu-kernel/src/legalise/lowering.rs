@@ -5,8 +5,8 @@
 //! legalises what it is given in turn: nothing but [`Lowering::emit`] adds an operation, and only a native one.
 
 use super::divisible::{self, Fact};
-use super::table::{native, partial};
 use super::memory::views::Part;
+use super::table::{native, partial};
 use super::{Illegal, Rule, elementwise, memory, product, represented, structure};
 use crate::chips::Chip;
 use crate::ir::{Builder, DType, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Region, Shape, Type, Value, Window, infer};

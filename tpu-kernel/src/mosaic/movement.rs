@@ -119,7 +119,8 @@ impl Function<'_> {
         self.known.get(&memory).cloned().unwrap_or_else(|| {
             let start = Fact { zeros: 31, number: Some(0) };
             let held = self.extents(memory);
-            let dim = |&(n, squeezed): &(usize, bool)| SliceDim { extent: Some(n), start, size: Some(n), stride: 1, kept: !squeezed };
+            let dim =
+                |&(n, squeezed): &(usize, bool)| SliceDim { extent: Some(n), start, size: Some(n), stride: 1, kept: !squeezed };
             Known { dims: held.iter().map(dim).collect() }
         })
     }

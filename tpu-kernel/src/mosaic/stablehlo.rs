@@ -20,7 +20,9 @@ pub fn stablehlo(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<Stri
         let shape = binding.arrays.get(at).map_or(&[][..], Vec::as_slice);
         match param.kind {
             ParamKind::Scalar => operands.push(module.input(param.ty.dtype(), &[])),
-            ParamKind::In(_) | ParamKind::InArray(_) | ParamKind::Prefetch(_) => operands.push(module.input(param.ty.dtype(), shape)),
+            ParamKind::In(_) | ParamKind::InArray(_) | ParamKind::Prefetch(_) => {
+                operands.push(module.input(param.ty.dtype(), shape))
+            }
             ParamKind::Out(_) | ParamKind::OutArray(_) | ParamKind::Scratch => {}
         }
     }

@@ -59,8 +59,12 @@ pub fn predict(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Prediction {
     let turns = model.sampled();
     let flow = model.flow(&turns, true);
     prediction.cycles = cycles(flow.cycles);
-    prediction.overheads =
-        Overheads { fill: cycles(flow.fill), drain: cycles(flow.drain), steps: cycles(flow.between), waits: cycles(flow.waits + flow.body.stalls) };
+    prediction.overheads = Overheads {
+        fill: cycles(flow.fill),
+        drain: cycles(flow.drain),
+        steps: cycles(flow.between),
+        waits: cycles(flow.waits + flow.body.stalls),
+    };
     for unit in Unit::ALL {
         prediction.units.0[unit as usize] = cycles(match unit {
             Unit::Dma => flow.copying - flow.copy_latency + flow.body.work.of(unit),
