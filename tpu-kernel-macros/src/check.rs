@@ -138,6 +138,10 @@ fn operand(kernel: &Kernel, param: &Param, complete: bool, errors: &mut Errors) 
         errors.over(&window.tokens, format!("an array has 1 to {MAX_RANK} dimensions, this one {}", window.array.len()));
         return;
     }
+    if let Some(word) = window.at.iter().find_map(|index| lone_mark(kernel, &index.expr)) {
+        errors.at(word.span(), format!("`{word}` goes before an index, as in `{word} i`"));
+        return;
+    }
     let kept = window.at.iter().filter(|index| !matches!(index.cut, Cut::Squeeze)).count();
     if let Some(rank) = written_rank(&param.ty)
         && rank != kept
@@ -156,6 +160,13 @@ fn operand(kernel: &Kernel, param: &Param, complete: bool, errors: &mut Errors) 
             errors.over(size, "padding is a number of elements or a block size: `pad (1, 1)`, `pad (B, 0)`");
         }
     }
+}
+
+/// `squeeze` or `element` where an index should be, and no dimension of the grid has the name.
+fn lone_mark<'e>(kernel: &Kernel, index: &'e Expr) -> Option<&'e Ident> {
+    let Expr::Path(path) = index else { return None };
+    let word = path.path.get_ident().filter(|word| *word == "squeeze" || *word == "element")?;
+    (!kernel.grid.iter().any(|g| g.name == *word)).then_some(word)
 }
 
 /// Padding as an expression of a `usize`: a number or a block size.

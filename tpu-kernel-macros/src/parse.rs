@@ -345,12 +345,7 @@ impl Parse for Index {
         if squeezed || element {
             input.parse::<Ident>()?;
         }
-        let expr: Expr = input.parse()?;
-        if let Expr::Path(path) = &expr
-            && let Some(word) = ["squeeze", "element"].iter().find(|word| path.path.is_ident(word))
-        {
-            return Err(syn::Error::new(expr.span(), format!("`{word}` goes before an index, as in `{word} i`")));
-        }
+        let expr = input.parse()?;
         let cut = match (squeezed, element) {
             (true, _) => Cut::Squeeze,
             (_, true) => Cut::Element(padding(input)?),

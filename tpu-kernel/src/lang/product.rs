@@ -48,7 +48,7 @@ products!([i32][i32]);
     label = "the left operand has `{A}` columns, the right one `{Self}` rows",
     note = "`dot(a, b)` multiplies `(M, K)` by `(K, N)`, and `dot(a, b.t())` multiplies `(M, K)` by `(N, K)`"
 )]
-pub trait Inner<A> {}
+pub trait Inner<A>: Dim {}
 #[diagnostic::do_not_recommend]
 impl<D: Dim> Inner<D> for D {}
 
@@ -56,26 +56,20 @@ impl<D: Dim> Inner<D> for D {}
 ///
 /// Write `dot(a, b.t())` for a transposed operand: the transpose is part of the product.
 #[track_caller]
-pub fn dot<A: Element, B: Product<A, Acc>, Acc: Element, M: Dim, K: Dim, L: Dim, N: Dim>(
+pub fn dot<A: Element, B: Product<A, Acc>, Acc: Element, M: Dim, K: Dim, L: Inner<K>, N: Dim>(
     a: Tile<A, (M, K)>,
     b: Tile<B, (L, N)>,
-) -> Tile<Acc, (M, N)>
-where
-    L: Inner<K>,
-{
+) -> Tile<Acc, (M, N)> {
     dot_with(session::precision(), a, b)
 }
 
 /// [`dot`] at this precision, whatever the launch says.
 #[track_caller]
-pub fn dot_with<A: Element, B: Product<A, Acc>, Acc: Element, M: Dim, K: Dim, L: Dim, N: Dim>(
+pub fn dot_with<A: Element, B: Product<A, Acc>, Acc: Element, M: Dim, K: Dim, L: Inner<K>, N: Dim>(
     precision: Precision,
     a: Tile<A, (M, K)>,
     b: Tile<B, (L, N)>,
-) -> Tile<Acc, (M, N)>
-where
-    L: Inner<K>,
-{
+) -> Tile<Acc, (M, N)> {
     let kind = OpKind::Dot { dims: DotDims::matrices(false, false), precision };
     Tile::wrap(session::emit(kind, &[a.raw(), b.raw()], Loc::caller()))
 }
