@@ -1,7 +1,7 @@
 //! An inspection as text for a terminal.
 
 use super::Inspection;
-use super::output::table;
+use super::output::{number, table};
 use std::fmt::Write as _;
 use tpu_kernel::predict::Prediction;
 
@@ -44,7 +44,9 @@ fn write(out: &mut String, inspection: &Inspection) -> std::fmt::Result {
     writeln!(
         out,
         "\nwork: {} flops, {} functions, {} bytes moved",
-        inspection.cost.flops, inspection.cost.transcendentals, inspection.cost.bytes
+        number(inspection.cost.flops),
+        number(inspection.cost.transcendentals),
+        number(inspection.cost.bytes)
     )?;
     writeln!(out, "\nlegality")?;
     let rows = inspection.legality.iter().map(|l| {
@@ -96,17 +98,23 @@ fn vmem(out: &mut String, inspection: &Inspection) -> std::fmt::Result {
 
 fn predicted(out: &mut String, prediction: &Prediction) -> std::fmt::Result {
     let cycles = prediction.cycles;
-    writeln!(out, "\nprediction (a model, not a measurement): {cycles} cycles, bottleneck {}", prediction.bottleneck)?;
+    writeln!(out, "\nprediction (a model, not a measurement): {} cycles, bottleneck {}", number(cycles), prediction.bottleneck)?;
     let rows = prediction.units.iter().filter(|(_, busy)| *busy > 0);
-    section(out, rows.map(|(unit, busy)| vec![format!("  {unit}"), format!("{busy} cycles"), share(busy, cycles)]).collect())?;
+    section(
+        out,
+        rows.map(|(unit, busy)| vec![format!("  {unit}"), format!("{} cycles", number(busy)), share(busy, cycles)]).collect(),
+    )?;
     let overheads = prediction.overheads;
     writeln!(
         out,
         "  overheads: fill {}, drain {}, steps {}, waits for copies {}",
-        overheads.fill, overheads.drain, overheads.steps, overheads.waits
+        number(overheads.fill),
+        number(overheads.drain),
+        number(overheads.steps),
+        number(overheads.waits)
     )?;
     for lint in &prediction.lints {
-        let gain = if lint.gain > 0 { format!(" (predicted gain {} cycles)", lint.gain) } else { String::new() };
+        let gain = if lint.gain > 0 { format!(" (predicted gain {} cycles)", number(lint.gain)) } else { String::new() };
         writeln!(out, "  {}: {}{gain}\n    {}\n    help: {}\n    {}", lint.rule, lint.what, lint.why, lint.help, lint.loc)?;
     }
     Ok(())

@@ -5,7 +5,7 @@
 
 use super::args::Common;
 use super::failure::{Exit, Failure};
-use super::output::{Ends, Output, complain};
+use super::output::{Ends, Output, complain, counted};
 use super::progress::Progress;
 use super::staged::Staged;
 use crate::libtpu::{Job, Library, Pool, PoolOptions, Verdict};
@@ -49,15 +49,22 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
         let staged = Staged::new(case).and_then(|staged| Ok((staged.shapes(case)?, staged))).map_err(|e| e.during(&case.title()));
         let Some((shapes, staged)) = ends.take(&progress, staged)? else { continue };
         for &chip in &common.chips {
-            let program = staged.bind(chip, &shapes).and_then(|binding| {
-                let program = staged.stablehlo(chip, &binding)?;
-                Ok((program, staged.predict(chip, &binding)?.cycles))
-            });
+            let binding = match staged.bind(chip, &shapes) {
+                // Of the launch, on any chip.
+                Err(failure) if !failure.is_of_chip() => {
+                    ends.take(&progress, Err::<(), _>(failure.during(&case.title())))?;
+                    break;
+                }
+                binding => binding,
+            };
+            // What libtpu cannot be shown, a launch without steps, may have a prediction.
+            let predicted = binding.as_ref().ok().and_then(|binding| staged.predict(chip, binding).ok());
+            let program = binding.and_then(|binding| staged.stablehlo(chip, &binding));
             let mut row =
                 Row { kernel: case.entry.name.clone(), config: case.text(), chip: chip.name, predicted: None, judged: None };
+            row.predicted = predicted.and_then(|prediction| counted(prediction.cycles));
             match program {
-                Ok((program, predicted)) => {
-                    row.predicted = Some(predicted);
+                Ok(program) => {
                     job_rows.push(rows.len());
                     jobs.push(Job { chip, program, estimate: estimate && has_estimates(chip) });
                 }
@@ -210,14 +217,14 @@ impl Row {
             "chip": self.chip,
             "verdict": judged.verdict,
             "reason": judged.reason,
-            "estimated_cycles": judged.estimated,
+            "estimated_cycles": judged.estimated.and_then(counted),
             "predicted_cycles": self.predicted,
         })
     }
 
     fn text(&self, judged: &Judged, width: usize) -> String {
         let cycles = |cycles: Option<u64>| cycles.map_or("-".to_string(), |n| n.to_string());
-        let (estimated, predicted) = (cycles(judged.estimated), cycles(self.predicted));
+        let (estimated, predicted) = (cycles(judged.estimated.and_then(counted)), cycles(self.predicted));
         let line = format!(
             "{:width$}  {:5}  {:11}  {estimated:>9} estimated  {predicted:>9} predicted  {}",
             self.kernel, self.chip, judged.verdict, self.config

@@ -237,9 +237,9 @@ impl<'a> Function<'a> {
                 self.dot(op, dims, *precision)?
             }
             OpKind::Load(shape) => self.load(op, *shape),
-            OpKind::ProgramId(axis) => {
-                self.grid.get(*axis).cloned().ok_or_else(|| self.refuse(op, Rule::Binding("the grid has no such dimension")))?
-            }
+            OpKind::ProgramId(axis) => self.grid.get(*axis).cloned().ok_or_else(|| {
+                self.refuse(op, Rule::Binding("the binding is of another kernel: the grid has no such dimension"))
+            })?,
             OpKind::NumPrograms(axis) => {
                 let extent = self.binding.grid.get(*axis).copied().unwrap_or(1);
                 self.literals.insert(result, Literal::from(extent));
@@ -247,7 +247,9 @@ impl<'a> Function<'a> {
             }
             OpKind::Size(size) => {
                 let size = self.binding.sizes.get(size.0 as usize).copied();
-                let size = size.ok_or_else(|| self.refuse(op, Rule::Binding("the size has no value in this launch")))?;
+                let size = size.ok_or_else(|| {
+                    self.refuse(op, Rule::Binding("the binding is of another kernel: the size has no value in this launch"))
+                })?;
                 self.literals.insert(result, Literal::from(size));
                 return Ok(());
             }

@@ -103,9 +103,11 @@ impl Module {
                 ParamKind::In(_) => false,
                 ParamKind::Out(_) | ParamKind::Scratch => continue,
             };
-            let Some(&&operand) = given.next().as_ref() else { return Err(refuse("the call has too few operands")) };
+            let Some(&&operand) = given.next().as_ref() else {
+                return Err(refuse("the binding is of another call: it has too few operands"));
+            };
             if operand.dtype != param.ty.dtype() || operand.shape != if is_scalar { &[][..] } else { shape } {
-                return Err(refuse("an operand of the call has another element type or another shape"));
+                return Err(refuse("the binding is of another call: an operand has another element type or another shape"));
             }
             match param.window() {
                 Some(window) => arrays.push((operand.clone(), low(window))),
@@ -113,7 +115,7 @@ impl Module {
             }
         }
         if given.next().is_some() {
-            return Err(refuse("the call has too many operands"));
+            return Err(refuse("the binding is of another call: it has too many operands"));
         }
 
         let mut passed: Vec<Tensor> = vec![];

@@ -154,7 +154,10 @@ fn figures(inspection: &Inspection) -> String {
                 figure(
                     "work",
                     &large(prediction.flops as f64, "FLOP"),
-                    &format!("{}; {} moved", large(rate, "FLOP/s"), bytes(prediction.bytes))
+                    &match prediction.flops {
+                        u64::MAX => format!("{} moved", bytes(prediction.bytes)),
+                        _ => format!("{}; {} moved", large(rate, "FLOP/s"), bytes(prediction.bytes)),
+                    }
                 ),
                 Text(&work::sentence(prediction)),
             )
