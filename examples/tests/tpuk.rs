@@ -200,6 +200,31 @@ fn verify_says_what_we_refuse_before_libtpu_is_asked() {
     assert!(rendered.contains("error[L012]"), "{rendered}");
 }
 
+/// What no chip could launch is no matter of the chip: no verdict, and the code of `run`.
+#[test]
+fn verify_tells_a_wrong_launch_from_a_refusal() {
+    let words = fails(3, &["verify", "matmul", "--k", "0"]);
+    assert!(words.starts_with("error[L009]: the grid has no step"), "{words}");
+    // The others go on: what is too large for a chip is its refusal.
+    let output = run(&["verify", "matmul", "softmax", "--k", "0", "--config", "c=65536", "--json"]);
+    let rows = objects(text(&output.stdout));
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
+    assert!(!rows.is_empty() && rows.iter().all(|row| row["kernel"] == "softmax" && row["verdict"] == "unsupported"), "{rows:?}");
+    assert!(text(&output.stderr).starts_with("error[L009]"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn an_empty_array_is_said_plainly() {
+    let output = run(&["verify", "add", "--n", "0", "--chip", "v5e", "--json"]);
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
+    let inspected = &json(&["inspect", "add", "--n", "0"])[0]["predicted_cycles"];
+    for row in objects(text(&output.stdout)) {
+        let reason = row["reason"].as_str().unwrap();
+        assert!(reason.contains("an array is empty") && !reason.contains("another kernel"), "{reason}");
+        assert_eq!((&row["verdict"], &row["predicted_cycles"]), (&"unsupported".into(), inspected));
+    }
+}
+
 #[test]
 fn verify_without_libtpu_says_how_to_get_it() {
     let words = fails(8, &["verify", "--all", "--chip", "all"]);

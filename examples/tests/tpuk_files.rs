@@ -244,3 +244,88 @@ fn files_with_more_and_with_nan() {
     io::save_safetensors(&given.0, [("x", &x), ("y", &x)]).unwrap();
     assert_eq!(json(&["run", "add", "--input", given.path()])[0]["max_abs_error"], 0.0);
 }
+
+/// What adds up beyond the numbers of a type is what the type makes of it, in the references too.
+#[test]
+fn references_hold_at_the_ends_of_the_types() {
+    let device = Device::new("v5e").unwrap();
+    let given = File::new("ends.safetensors");
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let ok = |kernel: &str, arrays: &[(&str, Tensor)], config: &str| {
+        io::save_safetensors(&given.0, arrays.iter().map(|(name, tensor)| (*name, tensor))).unwrap();
+        let row = &json(&["run", kernel, "--input", given.path(), "--config", config])[0];
+        assert_eq!(row["ok"], true, "{arrays:?} {config}: {row:?}");
+    };
+    fn tensor<T: tpu_device::Element>(device: &Device, values: &[T], shape: &[usize]) -> Tensor {
+        Tensor::from_slice(device, values, shape).unwrap()
+    }
+    let (x, y) = ([i32::MAX, 1, i32::MIN, i32::MIN], [1, 1, -1, i32::MIN]);
+    ok("add", &[("x", tensor(&device, &x, &[4])), ("y", tensor(&device, &y, &[4]))], "b=1024");
+    let (x, y) = ([u32::MAX, u32::MAX, 1], [1, u32::MAX, 1]);
+    ok("add", &[("x", tensor(&device, &x, &[3])), ("y", tensor(&device, &y, &[3]))], "b=1024");
+    let (x, y) = ([i8::MAX, i8::MIN, 1], [i8::MAX, i8::MIN, 1]);
+    ok("add", &[("x", tensor(&device, &x, &[3])), ("y", tensor(&device, &y, &[3]))], "b=4096");
+    let (x, y) = ([f32::MAX, f32::MIN, inf, inf, nan, 1e-45], [f32::MAX, f32::MIN, -inf, inf, 1.0, 1e-45]);
+    ok("add", &[("x", tensor(&device, &x, &[6])), ("y", tensor(&device, &y, &[6]))], "b=1024");
+
+    for precision in ["default", "high", "highest"] {
+        for (x, w) in [
+            ([1e30, 1.0], [1e30, 1.0]),
+            ([3e38, 3e38], [1.0, 1.0]),
+            ([3.4e38, 0.0], [1.0, 1.0]),
+            ([1e-30, 1e-30], [1e-20, 1e-20]),
+            ([inf, -inf], [1.0, 1.0]),
+            ([nan, 1.0], [0.0, 1.0]),
+        ] {
+            let arrays = [("x", tensor(&device, &x, &[1, 2])), ("w", tensor(&device, &w, &[2, 1]))];
+            ok("matmul", &arrays, &format!("precision={precision}"));
+        }
+    }
+    for x in [[nan, 1.0, 2.0], [inf, 1.0, 2.0], [-inf, -inf, -inf], [-inf, 1.0, 2.0], [3e38, -3e38, 0.0], [1e-45, 0.0, -1e-45]] {
+        ok("softmax", &[("x", tensor(&device, &x, &[1, 3]))], "r=256");
+    }
+    let (q, k, v) = ([1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 0.0, 1.0], [1.0, 2.0, 3.0, 4.0]);
+    let first = |value: f32, rest: [f32; 4]| [value, rest[1], rest[2], rest[3]];
+    for causal in ["causal=true", "causal=false"] {
+        for (q, k, v) in [
+            (first(nan, q), k, v),
+            (q, first(nan, k), v),
+            (q, k, first(nan, v)),
+            (q, first(inf, k), v),
+            (q, first(-inf, k), v),
+            (q, k, first(inf, v)),
+            (first(1e30, q), first(1e30, k), v),
+            (first(1e30, q), first(-1e30, k), v),
+            (q, k, [3.4e38, 1.0, 3.4e38, 1.0]),
+        ] {
+            let arrays = [("q", &q), ("k", &k), ("v", &v)].map(|(name, values)| (name, tensor(&device, values, &[1, 2, 2])));
+            ok("attention", &arrays, causal);
+        }
+    }
+}
+
+/// A number of the model beyond 64 bits is none.
+#[test]
+fn counts_beyond_64_bits_are_none() {
+    let page = File::new("far.html");
+    let far = ["inspect", "attention", "--heads", "2000000000", "--tq", "1000000", "--tk", "1000000", "--d", "100"];
+    let row = &json(&[&far[..], &["--html", page.path()]].concat())[0];
+    assert_eq!(
+        (&row["predicted_cycles"], &row["cost"]["flops"], &row["cost"]["bytes"]),
+        (&Value::Null, &Value::Null, &Value::Null)
+    );
+    let words = command::ok(&far);
+    assert!(words.contains("prediction: none: the cycles are more than 2^64"), "{words}");
+    for text in [words, row["prediction"].to_string(), std::fs::read_to_string(&page.0).unwrap()] {
+        assert!(!text.contains("18446744073709551615") && !text.contains("18,446,744"), "{text}");
+    }
+}
+
+#[test]
+fn a_page_and_a_trace_in_one_file_are_refused() {
+    let page = File::new("both");
+    let folder = page.0.parent().unwrap().display();
+    let other = format!("{folder}/./{}", page.0.file_name().unwrap().to_str().unwrap());
+    assert!(fails(2, &["inspect", "add", "--html", page.path(), "--trace", &other]).contains("name one file"));
+    assert!(!page.0.exists());
+}

@@ -309,6 +309,114 @@ fn masks_starts_and_choices_keep_their_bits() {
     assert!(chips > 9 * cases.len(), "{chips}");
 }
 
+/// One bound of a loop: in the kernel, or a scalar of the launch.
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    Known(i32),
+    Open(i32),
+}
+
+impl Bound {
+    const fn value(self) -> i32 {
+        match self {
+            Bound::Known(n) | Bound::Open(n) => n,
+        }
+    }
+}
+
+/// A loop between these bounds that tells its trips and folds its indices in order, and the scalars of the launch.
+fn between(bounds: [Bound; 3]) -> (Case, Vec<Literal>) {
+    let mut w = Writer::new("between", "control.rs");
+    let mut scalars = vec![];
+    let values = [("low", bounds[0]), ("high", bounds[1]), ("step", bounds[2])].map(|(name, bound)| match bound {
+        Bound::Known(n) => Err(n),
+        Bound::Open(n) => {
+            scalars.push(Literal::from(n));
+            Ok(w.scalar(name, DType::I32))
+        }
+    });
+    let o = w.output("o", DType::I32, &whole(&[2, 128]), &[None; 2]);
+    let [low, high, step] = values.map(|value| value.unwrap_or_else(|n| w.constant(n)));
+    let zero = w.constant(0);
+    let i32s = [Type::Scalar(DType::I32); 2];
+    let args = w.open(&[Type::Scalar(DType::I32), i32s[0], i32s[1]]);
+    let (one, factor) = (w.constant(1), w.constant(31));
+    let trips = w.binary(BinaryOp::Add, args[1], one);
+    let folded = w.binary(BinaryOp::Mul, args[2], factor);
+    let folded = w.binary(BinaryOp::Add, folded, args[0]);
+    let region = w.close(&[trips, folded]);
+    let results = w.control(OpKind::For, &[low, high, step, zero, zero], vec![region], &i32s);
+    let tiles: Vec<Value> = results.iter().map(|&v| w.op(OpKind::Broadcast(Shape::new(&[1, 128])), &[v])).collect();
+    let both = w.op(OpKind::Concat { axis: 0 }, &tiles);
+    w.store(o, both);
+    (Case { name: format!("loop between {bounds:?}"), kernel: w.finish() }, scalars)
+}
+
+/// How often a loop between these bounds runs.
+fn trips([low, high, step]: [i32; 3]) -> i64 {
+    let far = (i64::from(high) - i64::from(low)).max(0);
+    (far + i64::from(step) - 1) / i64::from(step)
+}
+
+/// All bounds near the ends of i32 and near zero, each in the kernel or of the launch, with no more trips than can be counted here.
+fn extremes() -> Vec<[Bound; 3]> {
+    let ends = [i32::MIN, i32::MIN + 1, -1_000_000_000, -1, 0, 7, 2_000_000_000, i32::MAX];
+    let steps = [1, 2, 500_000_000, 1 << 29, 1 << 30, i32::MAX];
+    let mut all = vec![];
+    for low in ends {
+        for high in ends {
+            for step in steps.into_iter().filter(|&step| trips([low, high, step]) <= 9) {
+                all.extend((0..8).map(|open: u32| {
+                    let bound = |at: u32, n| if open >> at & 1 == 1 { Bound::Open(n) } else { Bound::Known(n) };
+                    [bound(0, low), bound(1, high), bound(2, step)]
+                }));
+            }
+        }
+    }
+    all
+}
+
+/// The last index and the step of a legalised loop itself, or zeros: the loop is made to carry them.
+fn last_and_step(legal: &Kernel, binding: &Binding, scalars: &[Literal]) -> (i32, i32) {
+    let mut legal = legal.clone();
+    let counts = legal.body.ops.iter_mut().find(|op| op.kind == OpKind::For).expect("a loop");
+    let (index, step) = (counts.regions[0].args[0], counts.operands[2]);
+    counts.regions[0].yields = vec![index, step];
+    let run = Original::run(&legal, binding, &[], scalars);
+    let words: Vec<i32> = run.outputs().expect("it runs")[0].elements().step_by(128).filter_map(Literal::as_i32).collect();
+    (words[0], words[1])
+}
+
+#[test]
+fn loops_run_as_often_as_in_the_simulator_up_to_the_ends_of_i32() {
+    let (mut chips, mut wrong) = (0, vec![]);
+    let cases = extremes();
+    assert!(cases.len() > 1500, "{}", cases.len());
+    for bounds in &cases {
+        let (case, scalars) = between(*bounds);
+        let (kernel, binding) = (&case.kernel, case.binding());
+        let original = Original::run(kernel, &binding, &[], &scalars);
+        let values = bounds.map(Bound::value);
+        let counted = original.outputs().map(|outputs| outputs[0].elements().next());
+        assert_eq!(counted, Ok(Some(Literal::from(trips(values) as i32))), "{values:?}");
+        let (forms, refusals) = forms(kernel);
+        assert!(refusals.is_empty(), "{values:?}: {refusals:?}");
+        for (legal, names) in &forms {
+            chips += names.len();
+            if let Err(error) = original.against(legal, &|_, _, want, got| same(want, got)) {
+                let open = bounds.map(|bound| matches!(bound, Bound::Open(_)));
+                wrong.push(format!("{values:?}, of the launch {open:?}, on {names:?}: {error}"));
+            }
+            let (last, step) = last_and_step(legal, &binding, &scalars);
+            if last.checked_add(step).is_none() {
+                wrong.push(format!("{values:?} on {names:?}: the index wraps: {last} + {step}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {chips}:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
+    assert_eq!(chips, 5 * cases.len());
+}
+
 /// A sample, or with `STRUCTURE_EVERY=1` everything.
 #[test]
 fn libtpu_compiles_control_flow() {
@@ -317,6 +425,7 @@ fn libtpu_compiles_control_flow() {
     let mut cases = products();
     cases.extend(effects());
     cases.extend(crossings().into_iter().chain(idioms()).step_by(every));
+    cases.extend(extremes().into_iter().step_by(every * 31).map(|bounds| between(bounds).0));
     let (mut asked, mut refused) = (0, vec![]);
     for chip in Chip::ALL {
         let (mut names, mut programs) = (vec![], vec![]);

@@ -11,6 +11,7 @@ use tpu_kernel::legalise::{Rule, check, legalise, stored, word};
 use tpu_tests::executors::{Array, INTERPRETER, run, same};
 use tpu_tests::generate::Rng;
 use tpu_tests::kernels::{Writer, blocked};
+use tpu_tests::legalised::{Original, forms};
 
 const SHAPE: [usize; 2] = [16, 32];
 
@@ -287,5 +288,39 @@ fn wide(x: Literal) -> u32 {
 fn rounding_by_random_bits() {
     for to in DType::ALL.into_iter().filter(|d| d.is_float() && *d != DType::F32) {
         everywhere(&OpKind::StochasticRound(to), &[DType::F32, DType::U32], to);
+    }
+}
+
+/// `copysign` from a NaN of a scalar, and the bits of a neighbour of NaN: all but the sign and the payload of the NaN is kept.
+#[test]
+fn of_a_nan_only_that_it_is_one_is_kept() {
+    for (dtype, nan) in [(DType::F32, 0xffc0_1234), (DType::Bf16, 0xffc1), (DType::F16, 0xfe01)] {
+        let mut w = Writer::new("nan", "nan.rs");
+        let scalar = w.scalar("s", dtype);
+        let dims = whole(&[16, 128]);
+        let (x, o) = (w.input("x", dtype, &dims, &[None; 2]), w.output("o", dtype, &dims, &[None; 2]));
+        let p = w.output("p", if dtype == DType::F32 { DType::U32 } else { DType::U16 }, &dims, &[None; 2]);
+        let tile = w.load(x);
+        let signs = w.op(OpKind::Broadcast(Shape::new(&[16, 128])), &[scalar]);
+        let signed = w.op(OpKind::Binary(BinaryOp::Copysign), &[tile, signs]);
+        w.store(o, signed);
+        let next = w.op(OpKind::Binary(BinaryOp::NextAfter), &[tile, signs]);
+        let bits = w.op(OpKind::Bitcast(if dtype == DType::F32 { DType::U32 } else { DType::U16 }), &[next]);
+        w.store(p, bits);
+        let kernel = w.finish();
+        let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![vec![], vec![16, 128], vec![16, 128], vec![16, 128]] };
+        let mut rng = Rng::new(1);
+        let elements: Vec<Literal> = (0..16 * 128).map(|_| rng.literal(dtype, 10)).collect();
+        let (inputs, scalars) = ([Array::new(dtype, &[16, 128], elements)], [Literal::from_bits(dtype, nan)]);
+        let original = Original::run(&kernel, &binding, &inputs, &scalars);
+        let (forms, _) = forms(&kernel);
+        assert!(!forms.is_empty(), "{dtype}");
+        let magnitude = |x: Literal| x.bits() & ((1 << (dtype.bits() - 1)) - 1);
+        let is_nan = |x: Literal| Literal::from_bits(dtype, x.bits()).as_f32().is_some_and(f32::is_nan);
+        for (legal, names) in &forms {
+            let right =
+                original.against(legal, &|_, _, want, got| magnitude(want) == magnitude(got) || (is_nan(want) && is_nan(got)));
+            right.unwrap_or_else(|error| panic!("{dtype} on {names:?}: {error}"));
+        }
     }
 }

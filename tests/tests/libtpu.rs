@@ -266,3 +266,18 @@ fn a_worker_that_nobody_started_leaves() {
     let status = Command::new(WORKER).status().expect("it runs");
     assert_eq!(status.code(), Some(3));
 }
+
+/// Workers are the program as it runs, not what lies under its name by now.
+#[test]
+fn a_program_whose_file_is_gone_still_starts_workers() {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("gone-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let program = folder.join("worker");
+    std::fs::copy(env!("CARGO_BIN_EXE_worker"), &program).expect("a copy");
+    // Of the right kind, and no libtpu: only a worker finds that out.
+    let output = std::process::Command::new(&program).arg(env!("CARGO_BIN_EXE_worker")).output().expect("it runs");
+    assert!(!program.exists());
+    std::fs::remove_dir_all(&folder).expect("a folder");
+    let words = String::from_utf8_lossy(&output.stdout);
+    assert!(words.contains("error[D023]"), "{words}{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -10,8 +10,10 @@ use crate::replace::{no_file, replace};
 use crate::tensor::Unwritten;
 use crate::{Device, DeviceError, Tensor};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -136,6 +138,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         }
         let mut header = Vec::new();
         from.by_ref().take(header_length).read_to_end(&mut header).map_err(failed)?;
+        let _: Distinct = serde_json::from_slice(&header).map_err(|e| malformed(e.to_string()))?;
         let header: Metadata = serde_json::from_slice(&header).map_err(|e| malformed(e.to_string()))?;
         let start = 8 + header_length;
         let (want, got) = (header.data_len() as u64, length - start);
@@ -185,6 +188,35 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
             return Err(DeviceError::Safetensors { file: file_name(self.path), reason });
         }
         Ok(tensor.finish())
+    }
+}
+
+/// A header each name of which is there once: a map keeps the last of several.
+struct Distinct;
+
+impl<'de> Deserialize<'de> for Distinct {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Distinct, D::Error> {
+        from.deserialize_map(Distinct)
+    }
+}
+
+impl<'de> Visitor<'de> for Distinct {
+    type Value = Distinct;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the tensors by name")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut header: A) -> Result<Distinct, A::Error> {
+        let mut names: BTreeSet<String> = BTreeSet::new();
+        while let Some(name) = header.next_key::<String>()? {
+            header.next_value::<IgnoredAny>()?;
+            if names.contains(&name) {
+                return Err(A::Error::custom(format!("two entries of the header are called `{name}`")));
+            }
+            names.insert(name);
+        }
+        Ok(Distinct)
     }
 }
 

@@ -173,6 +173,24 @@ fn types_that_the_format_lacks_are_not_saved() {
     }
 }
 
+/// A map of names keeps the last: the others would be lost without a word.
+#[test]
+fn names_that_are_there_twice_are_refused() {
+    let device = device();
+    let x = r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#;
+    for (name, header) in [
+        ("x", format!(r#"{{"x":{x},"x":{x}}}"#)),
+        ("x", format!(r#"{{"x":{x},"y":{{"dtype":"F32","shape":[1],"data_offsets":[4,8]}},"\u0078":{x}}}"#)),
+        ("__metadata__", format!(r#"{{"__metadata__":{{}},"x":{x},"__metadata__":{{}}}}"#)),
+    ] {
+        for bytes in [file(&header, &[0; 4]), file(&header, &[0; 8])] {
+            let error = device.read_safetensors(&bytes).unwrap_err();
+            let want = format!("two entries of the header are called `{name}`");
+            assert!(error.code() == "D011" && error.to_string().contains(&want), "{header}: {error}");
+        }
+    }
+}
+
 #[test]
 fn malformed_headers_are_refused() {
     let device = device();

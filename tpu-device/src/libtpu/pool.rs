@@ -23,7 +23,7 @@ const LOADING: Duration = Duration::from_secs(60);
 pub struct PoolOptions {
     /// Workers at once; at least one. By default one for each processor.
     pub workers: usize,
-    /// The time for one program; then its worker is killed. By default two minutes.
+    /// The time for one program; then its worker is killed. By default two minutes, a century at most.
     pub limit: Duration,
     /// The program that is started as a worker, which calls [`serve_if_worker`](super::serve_if_worker); by default the current one.
     pub program: Option<PathBuf>,
@@ -222,16 +222,21 @@ impl Pool {
 
     fn start(&self, estimates: bool) -> Result<Worker, LibtpuError> {
         let cannot = |program: PathBuf, reason: String| LibtpuError::Worker { program, reason };
-        let program = match &self.options.program {
+        let name = match &self.options.program {
             Some(program) => program.clone(),
             None => std::env::current_exe().map_err(|e| cannot("of the current program".into(), e.to_string()))?,
         };
+        // The current program is there also where its file was replaced since it began, by a new build for example.
+        let program = match &self.options.program {
+            None if cfg!(target_os = "linux") => PathBuf::from("/proc/self/exe"),
+            _ => name.clone(),
+        };
         // A worker that starts workers never served: without this, programs would start each other without end.
         if std::env::var_os(worker::LIBRARY).is_some() {
-            return Err(cannot(program, worker::NO_WORKER.to_string()));
+            return Err(cannot(name, worker::NO_WORKER.to_string()));
         }
         let (library, limit) = (self.library.path(), self.loading);
-        Worker::start(&Start { library, program: &program, args: &self.args, estimates, limit })
+        Worker::start(&Start { library, program: &program, name: &name, args: &self.args, estimates, limit })
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {

@@ -28,11 +28,19 @@ pub(super) const NO_WORKER: &str = "its `main` must begin with `tpu_device::libt
 /// How long a process may take to end once it has closed its socket.
 const END: Duration = Duration::from_secs(5);
 
+/// The longest wait, a century: no clock counts every `Duration` on.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+fn deadline(limit: Duration) -> Instant {
+    Instant::now() + limit.min(LONGEST)
+}
+
 /// How a worker is started.
 pub(super) struct Start<'a> {
     pub(super) library: &'a Path,
-    /// As the user named it, for messages.
     pub(super) program: &'a Path,
+    /// How the program is called in messages.
+    pub(super) name: &'a Path,
     pub(super) args: &'a [String],
     pub(super) estimates: bool,
     /// The time in which it has to load the library.
@@ -65,7 +73,7 @@ pub(super) enum Asked {
 impl Worker {
     /// Starts a worker and waits until it has loaded the library.
     pub(super) fn start(start: &Start) -> Result<Worker, LibtpuError> {
-        let cannot = |reason: String| LibtpuError::Worker { program: start.program.to_path_buf(), reason };
+        let cannot = |reason: String| LibtpuError::Worker { program: start.name.to_path_buf(), reason };
         let unfit = |reason: String| LibtpuError::Unfit { path: start.library.to_path_buf(), reason };
         let folder = Folder::new().map_err(|e| cannot(format!("there is no folder for it: {e}")))?;
         let (ours, theirs) = UnixStream::pair().map_err(|e| cannot(e.to_string()))?;
@@ -93,7 +101,7 @@ impl Worker {
         let last_words = LastWords::of(process.stderr.take());
         let (line, estimates) = (Line::new(ours), start.estimates);
         let mut worker = Worker { process, line, last_words, estimates, answered: 0, _folder: folder };
-        match worker.listen(Instant::now() + start.limit, start.limit) {
+        match worker.listen(deadline(start.limit), start.limit) {
             Asked::Answer(Answer::Ready) => Ok(worker),
             Asked::Answer(Answer::Unfit(why)) => Err(unfit(why)),
             Asked::Answer(_) => Err(cannot("it answered before it was asked".to_string())),
@@ -105,7 +113,7 @@ impl Worker {
 
     /// Asks, and waits for the answer up to the limit. After anything but an answer the worker is dead.
     pub(super) fn ask(&mut self, question: &Question, limit: Duration) -> Asked {
-        let deadline = Instant::now() + limit;
+        let deadline = deadline(limit);
         let asked = match self.line.write(&question.line(), deadline) {
             Ok(()) => self.listen(deadline, limit),
             Err(broken) => self.end(broken, limit),

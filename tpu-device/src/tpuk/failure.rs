@@ -77,6 +77,11 @@ impl Failure {
         Failure { exit, text: format!("error: {reason}"), reason, code: None }
     }
 
+    /// Whether a rule of the chip is broken, by a kernel that another chip may take: not the launch itself.
+    pub(super) fn is_of_chip(&self) -> bool {
+        self.code.is_some_and(|code| code.starts_with('M') || ["L011", "L012", "L018"].contains(&code))
+    }
+
     /// With a word on what was being done.
     pub(super) fn during(mut self, what: &str) -> Failure {
         let _ = write!(self.text, "\nnote: {what}");

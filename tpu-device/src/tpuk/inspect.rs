@@ -4,7 +4,7 @@ use super::args::Common;
 use super::case::Case;
 use super::failure::{Exit, Failure};
 use super::inspection::{Inspection, Stage, tables};
-use super::output::{self, Ends, Output};
+use super::output::{self, Ends, Output, TOO_MANY, counted};
 use super::progress::Progress;
 use super::staged::Staged;
 use super::{inspect_json, inspect_text, page};
@@ -21,7 +21,9 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     if (html.is_some() || trace.is_some()) && cases.len() * common.chips.len() != 1 {
         return Err(Failure::usage("`--html` and `--trace` are for one kernel, one configuration and one chip"));
     }
-    if html.is_some() && html == trace {
+    if let (Some(html), Some(trace)) = (html, trace)
+        && output::same(html, trace)
+    {
         return Err(Failure::usage("`--html` and `--trace` name one file"));
     }
     ends.expect(cases.len() * common.chips.len());
@@ -73,6 +75,15 @@ pub(super) fn inspect(case: &Case<'_>, chip: &'static Chip) -> Result<Inspection
         stages: stages.into(),
         legality: Chip::ALL.iter().map(|chip| staged.legality(chip, case)).collect(),
         cost: tables.cost,
-        prediction: staged.built.bind(chip, &shapes).and_then(|launch| launch.predict()).map_err(reason),
+        prediction: staged
+            .built
+            .bind(chip, &shapes)
+            .and_then(|launch| launch.predict())
+            .map_err(reason)
+            // A prediction beyond 64 bits is none: its shares and its timeline would be of another launch.
+            .and_then(|prediction| match counted(prediction.cycles) {
+                Some(_) => Ok(prediction),
+                None => Err(format!("the cycles are {TOO_MANY}")),
+            }),
     })
 }

@@ -1,6 +1,7 @@
 //! An inspection as one JSON object.
 
 use super::Inspection;
+use super::output::counted;
 use serde_json::{Map, Value, json};
 use tpu_kernel::predict::Prediction;
 
@@ -47,8 +48,11 @@ pub(super) fn object(inspection: &Inspection) -> Value {
             "code": l.refused.as_ref().map(|r| r.code),
             "reason": l.refused.as_ref().map(|r| r.reason.as_str()),
         })).collect::<Vec<_>>(),
-        "cost": {"flops": cost.flops, "product_flops": cost.product_flops, "integer_flops": cost.integer_flops, "bytes": cost.bytes, "transcendentals": cost.transcendentals, "exact": cost.exact},
-        "predicted_cycles": prediction.as_ref().ok().map(|p| p.cycles),
+        "cost": {
+            "flops": counted(cost.flops), "product_flops": counted(cost.product_flops), "integer_flops": counted(cost.integer_flops),
+            "bytes": counted(cost.bytes), "transcendentals": counted(cost.transcendentals), "exact": cost.exact,
+        },
+        "predicted_cycles": prediction.as_ref().ok().and_then(|p| counted(p.cycles)),
         "bottleneck": prediction.as_ref().ok().map(|p| p.bottleneck.to_string()),
         "prediction": prediction.as_ref().map_or_else(|reason| json!({"refused": reason}), predicted),
     })
@@ -56,24 +60,25 @@ pub(super) fn object(inspection: &Inspection) -> Value {
 
 fn predicted(prediction: &Prediction) -> Value {
     json!({
-        "cycles": prediction.cycles,
+        "cycles": counted(prediction.cycles),
         "bottleneck": prediction.bottleneck.to_string(),
-        "bottleneck_cycles": prediction.bottleneck_cycles(),
-        "units": Value::Object(prediction.units.iter().map(|(unit, busy)| (unit.to_string(), json!(busy))).collect::<Map<_, _>>()),
+        "bottleneck_cycles": counted(prediction.bottleneck_cycles()),
+        "units": Value::Object(prediction.units.iter().map(|(unit, busy)| (unit.to_string(), json!(counted(busy)))).collect::<Map<_, _>>()),
         "overheads": {
-            "fill": prediction.overheads.fill, "drain": prediction.overheads.drain,
-            "steps": prediction.overheads.steps, "waits": prediction.overheads.waits, "latency": prediction.overheads.latency,
+            "fill": counted(prediction.overheads.fill), "drain": counted(prediction.overheads.drain),
+            "steps": counted(prediction.overheads.steps), "waits": counted(prediction.overheads.waits),
+            "latency": counted(prediction.overheads.latency),
         },
-        "grid_steps": prediction.grid_steps,
+        "grid_steps": counted(prediction.grid_steps),
         "roof": {
             "flops_per_cycle": prediction.roof.flops_per_cycle, "bytes_per_cycle": prediction.roof.bytes_per_cycle,
             "products": prediction.roof.products,
         },
         "timeline": prediction.steps.iter().map(|span| json!({
-            "unit": span.unit.name(), "what": span.what, "start": span.start, "end": span.end, "step": span.step, "buffer": span.buffer,
+            "unit": span.unit.name(), "what": span.what, "start": counted(span.start), "end": counted(span.end), "step": span.step, "buffer": span.buffer,
         })).collect::<Vec<_>>(),
         "lints": prediction.lints.iter().map(|lint| json!({
-            "rule": lint.rule, "what": lint.what, "why": lint.why, "help": lint.help, "gain_cycles": lint.gain, "line": lint.loc.to_string(),
+            "rule": lint.rule, "what": lint.what, "why": lint.why, "help": lint.help, "gain_cycles": counted(lint.gain), "line": lint.loc.to_string(),
         })).collect::<Vec<_>>(),
     })
 }

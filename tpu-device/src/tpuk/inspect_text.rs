@@ -1,7 +1,7 @@
 //! An inspection as text for a terminal.
 
 use super::Inspection;
-use super::output::table;
+use super::output::{number, table};
 use std::fmt::Write as _;
 use tpu_kernel::predict::Prediction;
 
@@ -44,7 +44,11 @@ fn write(out: &mut String, inspection: &Inspection) -> std::fmt::Result {
     writeln!(
         out,
         "\narithmetic on whole blocks: {} operations ({} of matrix products, {} on integers and masks), {} functions; {} bytes moved",
-        cost.flops, cost.product_flops, cost.integer_flops, cost.transcendentals, cost.bytes
+        number(cost.flops),
+        number(cost.product_flops),
+        number(cost.integer_flops),
+        number(cost.transcendentals),
+        number(cost.bytes)
     )?;
     writeln!(out, "\nlegality")?;
     let rows = inspection.legality.iter().map(|l| {
@@ -97,17 +101,24 @@ fn vmem(out: &mut String, inspection: &Inspection) -> std::fmt::Result {
 fn predicted(out: &mut String, prediction: &Prediction) -> std::fmt::Result {
     let cycles = prediction.cycles;
     let (bottleneck, most) = (prediction.bottleneck, share(prediction.bottleneck_cycles(), cycles));
-    writeln!(out, "\nprediction (a model, not a measurement): {cycles} cycles, bottleneck {bottleneck} ({most})")?;
+    writeln!(out, "\nprediction (a model, not a measurement): {} cycles, bottleneck {bottleneck} ({most})", number(cycles))?;
     let rows = prediction.units.iter().filter(|(_, busy)| *busy > 0);
-    section(out, rows.map(|(unit, busy)| vec![format!("  {unit}"), format!("{busy} cycles"), share(busy, cycles)]).collect())?;
+    section(
+        out,
+        rows.map(|(unit, busy)| vec![format!("  {unit}"), format!("{} cycles", number(busy)), share(busy, cycles)]).collect(),
+    )?;
     let overheads = prediction.overheads;
     writeln!(
         out,
         "  overheads: fill {}, drain {}, steps {}, waits for copies {}, waits for results {}",
-        overheads.fill, overheads.drain, overheads.steps, overheads.waits, overheads.latency
+        number(overheads.fill),
+        number(overheads.drain),
+        number(overheads.steps),
+        number(overheads.waits),
+        number(overheads.latency)
     )?;
     for lint in &prediction.lints {
-        let gain = if lint.gain > 0 { format!(" (predicted gain: up to {} cycles)", lint.gain) } else { String::new() };
+        let gain = if lint.gain > 0 { format!(" (predicted gain: up to {} cycles)", number(lint.gain)) } else { String::new() };
         writeln!(out, "  {}: {}{gain}\n    {}\n    help: {}\n    {}", lint.rule, lint.what, lint.why, lint.help, lint.loc)?;
     }
     Ok(())

@@ -101,10 +101,33 @@ pub(super) fn file(path: &Path, text: &str) -> Result<(), Failure> {
     replace(path, |to| to.write_all(text.as_bytes())).map_err(|e| Failure::file(format!("{}: {e}", path.display())))
 }
 
+/// Whether two paths name one file, which need not be there yet.
+pub(super) fn same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        let absolute = std::path::absolute(path).ok()?;
+        let whole = absolute.canonicalize().ok();
+        whole.or_else(|| Some(absolute.parent()?.canonicalize().ok()?.join(absolute.file_name()?)))
+    };
+    one == other || place(one).is_some_and(|one| place(other) == Some(one))
+}
+
 /// Writes to standard error. Where not even that can be written, the exit code is all that is left to say.
 pub(super) fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
+
+/// A count of the model, unless it is beyond 64 bits: then it is the largest number there is.
+pub(super) fn counted(n: u64) -> Option<u64> {
+    Some(n).filter(|&n| n < u64::MAX)
+}
+
+/// A count as text.
+pub(super) fn number(n: u64) -> String {
+    counted(n).map_or_else(|| TOO_MANY.to_string(), |n| n.to_string())
+}
+
+/// In the place of a count that is none.
+pub(super) const TOO_MANY: &str = "more than 2^64";
 
 /// Lines of columns, each as wide as its widest cell.
 pub(super) fn table(rows: &[Vec<String>]) -> String {

@@ -5,7 +5,7 @@
 
 use super::args::Common;
 use super::failure::{Exit, Failure};
-use super::output::{Ends, Output, complain};
+use super::output::{Ends, Output, complain, counted};
 use super::progress::Progress;
 use super::staged::Staged;
 use crate::libtpu::{Estimate, Job, Library, Pool, PoolOptions, Verdict};
@@ -48,14 +48,22 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
         let staged = Staged::new(case).and_then(|staged| Ok((staged.shapes(case)?, staged))).map_err(|e| e.during(&case.title()));
         let Some((shapes, staged)) = ends.take(&progress, staged)? else { continue };
         for &chip in &common.chips {
-            let program = staged
-                .bind(chip, &shapes)
-                .and_then(|launch| Ok((launch.stablehlo()?, launch.stablehlo_placed()?, launch.predict()?.cycles)));
+            let launch = match staged.bind(chip, &shapes) {
+                // Of the launch, on any chip.
+                Err(failure) if !failure.is_of_chip() => {
+                    ends.take(&progress, Err::<(), _>(failure.during(&case.title())))?;
+                    break;
+                }
+                launch => launch,
+            };
+            // What libtpu cannot be shown, a launch without steps, may have a prediction.
+            let predicted = launch.as_ref().ok().and_then(|launch| launch.predict().ok());
+            let program = launch.and_then(|launch| Ok((launch.stablehlo()?, launch.stablehlo_placed()?)));
             let mut row =
                 Row { kernel: case.entry.name.clone(), config: case.text(), chip: chip.name, predicted: None, judged: None };
+            row.predicted = predicted.and_then(|prediction| counted(prediction.cycles));
             match program {
-                Ok((program, placed, predicted)) => {
-                    row.predicted = Some(predicted);
+                Ok((program, placed)) => {
                     job_rows.push(rows.len());
                     jobs.push(Job { chip, program, estimate: estimate.then_some(placed) });
                 }
@@ -209,7 +217,7 @@ impl Row {
             "chip": self.chip,
             "verdict": judged.verdict,
             "reason": judged.reason,
-            "estimated_cycles": judged.estimate.cycles(),
+            "estimated_cycles": judged.estimate.cycles().and_then(counted),
             "predicted_cycles": self.predicted,
             "estimate_error": judged.estimate.error(),
         })
@@ -217,7 +225,7 @@ impl Row {
 
     fn text(&self, judged: &Judged, width: usize) -> String {
         let cycles = |cycles: Option<u64>| cycles.map_or("-".to_string(), |n| n.to_string());
-        let (estimated, predicted) = (cycles(judged.estimate.cycles()), cycles(self.predicted));
+        let (estimated, predicted) = (cycles(judged.estimate.cycles().and_then(counted)), cycles(self.predicted));
         let line = format!(
             "{:width$}  {:5}  {:11}  {estimated:>9} estimated  {predicted:>9} predicted  {}",
             self.kernel, self.chip, judged.verdict, self.config

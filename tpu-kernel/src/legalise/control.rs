@@ -2,13 +2,13 @@
 //!
 //! Rules: masks cannot be carried or yielded, so they cross the border of a region as i32 zeros and ones and are compared
 //! again inside. A tile of rank 1 crosses as one row: libtpu lays a vector out by what made it, and the sides of a branch must
-//! agree. A loop from a negative constant, on which libtpu fails, counts from zero. Narrow tiles of which both sides of a branch hand
+//! agree. How loops count is in `count`. Narrow tiles of which both sides of a branch hand
 //! on a part from outside cross as words: libtpu makes a selection by a scalar of that part, and has none of narrow elements.
 
 use super::lowering::Lowering;
 use super::structure::row;
 use super::{Illegal, represented, word};
-use crate::ir::{BinaryOp, DType, Literal, Op, OpKind, Region, Type, Value};
+use crate::ir::{DType, Op, OpKind, Region, Type, Value};
 
 /// The type under which a value of that type crosses the border of a region.
 fn crossing(ty: Type) -> Type {
@@ -119,41 +119,6 @@ impl Lowering<'_> {
             Ok(yields)
         })?;
         self.inwards(&op.results, &results)
-    }
-
-    /// A loop over new values that may cross as they are; `body` gives the next ones from the index and the carried ones.
-    pub(super) fn counted(
-        &mut self,
-        [low, high, step]: [Value; 3],
-        inits: &[Value],
-        types: &[Type],
-        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Illegal>,
-    ) -> Result<Vec<Value>, Illegal> {
-        let known = |v: Value| self.literal_of(v).and_then(Literal::as_i32);
-        let below = known(low).filter(|&n| n < 0);
-        // Where the distance is too far for i32 the loop stays as it is.
-        let from = match (below, known(high)) {
-            (Some(from), Some(to)) => to.checked_sub(from).map(|_| from),
-            (from, _) => from,
-        };
-        let (mut start, mut end) = (low, high);
-        if from.is_some() {
-            start = self.constant(Literal::from(0), None);
-            end = match (from, self.literal_of(high).and_then(Literal::as_i32)) {
-                (Some(from), Some(to)) => self.constant(Literal::from(to.wrapping_sub(from)), None),
-                _ => self.apply(OpKind::Binary(BinaryOp::Sub), &[high, low])?,
-            };
-        }
-        let args = [&[Type::Scalar(DType::I32)], types].concat();
-        let args = self.builder.begin_region(&args);
-        self.carried(&args[1..], inits);
-        let index = if from.is_some() { self.apply(OpKind::Binary(BinaryOp::Add), &[args[0], low])? } else { args[0] };
-        let yields = body(self, index, &args[1..])?;
-        let region = self.builder.end_region(&yields);
-        let inits = self.settled(&region, 1, inits)?;
-        let operands = [&[start, end, step], inits.as_slice()].concat();
-        let loc = self.loc();
-        Ok(self.builder.control(OpKind::For, &operands, vec![region], types, loc))
     }
 
     /// A region with memory of its own.

@@ -53,7 +53,7 @@ pub enum Rule {
     #[error("{0}")]
     Window(String),
     /// M006
-    #[error("the binding is of another kernel, or of none: {0}")]
+    #[error("{0}")]
     Binding(&'static str),
     /// M007
     #[error("the kernel does not verify: {0}")]

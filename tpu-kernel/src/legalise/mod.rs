@@ -9,6 +9,7 @@
 //! integer scalar a word, an f16 tile an f32 tile. Arrays of bool are stored as i8 zeros and ones, of f16 as u16 bits.
 
 mod control;
+mod count;
 pub(crate) mod divisible;
 mod elementwise;
 mod illegal;

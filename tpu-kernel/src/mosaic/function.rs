@@ -259,9 +259,9 @@ impl<'a> Function<'a> {
             OpKind::ViewSqueezed(axes) => self.view_squeezed(op, axes),
             OpKind::SemaphoreAt => self.semaphore_at(op),
             OpKind::SemaphoreRead => self.semaphore_read(op),
-            OpKind::ProgramId(axis) => {
-                self.grid.get(*axis).cloned().ok_or_else(|| self.refuse(op, Rule::Binding("the grid has no such dimension")))?
-            }
+            OpKind::ProgramId(axis) => self.grid.get(*axis).cloned().ok_or_else(|| {
+                self.refuse(op, Rule::Binding("the binding is of another kernel: the grid has no such dimension"))
+            })?,
             OpKind::NumPrograms(axis) => {
                 let extent = self.binding.grid.get(*axis).copied().unwrap_or(1);
                 self.literals.insert(result, Literal::from(extent));
@@ -269,7 +269,9 @@ impl<'a> Function<'a> {
             }
             OpKind::Size(size) => {
                 let size = self.binding.sizes.get(size.0 as usize).copied();
-                let size = size.ok_or_else(|| self.refuse(op, Rule::Binding("the size has no value in this launch")))?;
+                let size = size.ok_or_else(|| {
+                    self.refuse(op, Rule::Binding("the binding is of another kernel: the size has no value in this launch"))
+                })?;
                 self.literals.insert(result, Literal::from(size));
                 return Ok(());
             }

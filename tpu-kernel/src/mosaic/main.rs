@@ -22,10 +22,10 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
     drop_last_unchanged(&mut legal);
     let kernel = &legal;
     if binding.grid.contains(&0) {
-        return Err(whole(kernel, chip, "the grid has no step"));
+        return Err(whole(kernel, chip, "an array is empty: the grid has no step, and there is nothing to compile"));
     }
     if binding.grid.len() != kernel.grid.len() || binding.arrays.len() != kernel.params.len() {
-        return Err(whole(kernel, chip, "the numbers of grid dimensions or operands differ"));
+        return Err(whole(kernel, chip, "the binding is of another kernel: the numbers of grid dimensions or operands differ"));
     }
     let mut names = Names::default();
     let grid: Vec<String> = if kernel.grid.is_empty() {

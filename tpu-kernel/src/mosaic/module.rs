@@ -111,9 +111,11 @@ impl Module {
                 ParamKind::In(_) | ParamKind::InArray(_) | ParamKind::Prefetch(_) => false,
                 ParamKind::Out(_) | ParamKind::OutArray(_) | ParamKind::Scratch => continue,
             };
-            let Some(&&operand) = given.next().as_ref() else { return Err(refuse("the call has too few operands")) };
+            let Some(&&operand) = given.next().as_ref() else {
+                return Err(refuse("the binding is of another call: it has too few operands"));
+            };
             if operand.dtype != param.ty.dtype() || operand.shape != if is_scalar { &[][..] } else { shape } {
-                return Err(refuse("an operand of the call has another element type or another shape"));
+                return Err(refuse("the binding is of another call: an operand has another element type or another shape"));
             }
             match param.kind {
                 ParamKind::Scalar => scalars.push(operand.clone()),
@@ -122,7 +124,7 @@ impl Module {
             }
         }
         if given.next().is_some() {
-            return Err(refuse("the call has too many operands"));
+            return Err(refuse("the binding is of another call: it has too many operands"));
         }
 
         let mut passed: Vec<Tensor> = vec![];

@@ -42,6 +42,16 @@ fn crashed(how: &str) -> Verdict {
 }
 
 #[test]
+fn any_limit_will_do() {
+    let good = jobs(&["good", "good"]);
+    for limit in [Duration::MAX, Duration::from_secs(u64::MAX), Duration::from_secs(i64::MAX as u64), LONG] {
+        assert_eq!(pool(BY_PROGRAM, 1, limit).judge(&good, &mut |_, _| {}), Ok(vec![accepted(); 2]), "{limit:?}");
+    }
+    let none = pool(BY_PROGRAM, 1, Duration::ZERO).judge(&good, &mut |_, _| {});
+    assert_eq!(none, Ok(vec![crashed("no answer within 0 s"); 2]));
+}
+
+#[test]
 fn each_job_gets_its_verdict() {
     let programs = ["good", "die", "bad", "good", "garble", "die", "good"];
     let refused = Verdict::Refused { reason: "no such thing".to_string(), place: None };

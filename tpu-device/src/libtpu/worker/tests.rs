@@ -6,7 +6,7 @@ use super::*;
 fn start_within(script: &str, limit: Duration) -> Result<Worker, LibtpuError> {
     let (library, program) = (Path::new("/lib/none.so"), Path::new("/bin/sh"));
     let args = ["-c".to_string(), script.to_string()];
-    Worker::start(&Start { library, program, args: &args, estimates: false, limit })
+    Worker::start(&Start { library, program, name: program, args: &args, estimates: false, limit })
 }
 
 fn start(script: &str) -> Result<Worker, LibtpuError> {

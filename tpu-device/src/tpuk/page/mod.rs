@@ -159,12 +159,16 @@ fn figures(inspection: &Inspection) -> String {
                 figure(
                     "arithmetic on whole blocks",
                     &large(cost.flops as f64, "OP"),
-                    &format!(
-                        "{} on integers; {}; {} moved",
-                        share(cost.integer_flops, cost.flops),
-                        large(rate, "OP/s"),
-                        bytes(cost.bytes)
-                    )
+                    &match cost.flops {
+                        // Shares of a number that does not fit are none.
+                        u64::MAX => format!("{} moved", bytes(cost.bytes)),
+                        _ => format!(
+                            "{} on integers; {}; {} moved",
+                            share(cost.integer_flops, cost.flops),
+                            large(rate, "OP/s"),
+                            bytes(cost.bytes)
+                        ),
+                    }
                 ),
                 Text(&work::sentence(cost.bytes, prediction)),
             )

@@ -3,9 +3,14 @@
 //! Rules: counts have separators and all digits; what has a unit has three or four digits; a share that is not nothing is
 //! not shown as nothing, and one that is not all is not shown as all.
 
+use crate::tpuk::output::TOO_MANY;
+
 /// A whole number: `1,234,567`.
 pub(super) fn count(n: impl Into<i128>) -> String {
     let n: i128 = n.into();
+    if n == i128::from(u64::MAX) {
+        return TOO_MANY.to_string();
+    }
     let digits = n.unsigned_abs().to_string();
     let mut text = String::from(if n < 0 { "−" } else { "" });
     for (at, digit) in digits.chars().enumerate() {
@@ -25,6 +30,9 @@ pub(super) fn counted(n: impl Into<i128>, noun: &str) -> String {
 
 /// Bytes: `96 B`, `1.5 KiB`, `128 MiB`.
 pub(super) fn bytes(n: u64) -> String {
+    if n == u64::MAX {
+        return format!("{TOO_MANY} bytes");
+    }
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let mut value = n as f64;
     let mut unit = 0;
@@ -48,6 +56,9 @@ pub(super) fn time(cycles: u64, clock_mhz: u32) -> String {
 
 /// A large or small number of some unit: `197 TFLOP/s`, `65.5 kFLOP`.
 pub(super) fn large(value: f64, unit: &str) -> String {
+    if value >= u64::MAX as f64 {
+        return format!("{TOO_MANY} {unit}");
+    }
     let text = scaled(value, &[(1.0, " "), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"), (1e15, "P"), (1e18, "E")]);
     match text.strip_suffix("  ") {
         Some(plain) => format!("{plain} {unit}"),
