@@ -6,6 +6,7 @@
 //! that a chip does not report.
 
 pub(crate) mod place;
+pub(crate) mod unchanged;
 pub(crate) mod windows;
 
 use super::lowering::{Lowering, Typed};
