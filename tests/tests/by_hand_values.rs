@@ -199,6 +199,34 @@ fn views_compose() {
     }
 }
 
+/// A part of memory that changes in a loop is not carried.
+#[tpu_kernel]
+fn added(
+    #[block([8, 128] at (0, 0))] o: Out<f32, (D<8>, D<128>)>,
+    #[scratch] buf: Vmem<f32, (D<2>, D<8>, D<128>)>,
+    n: Scalar<i32>,
+) {
+    let mut slot = buf.slot(1);
+    slot.fill(0.0);
+    for j in 0..n {
+        if j != 1 {
+            slot += j.cast::<f32>();
+        }
+        let mut row = slot.view::<(One, D<128>)>((j, 0));
+        row += 100.0;
+    }
+    o.store(slot.load());
+}
+
+#[test]
+fn a_part_grows_in_a_loop() {
+    for device in devices() {
+        let o = added().launch(&device, 4).unwrap();
+        let want: Vec<f32> = (0..1024).map(|at| if at / 128 < 4 { 105.0 } else { 5.0 }).collect();
+        expect(&o, &[8, 128], &want);
+    }
+}
+
 /// Values leave a region, also through control flow.
 #[tpu_kernel]
 fn regions(#[block([8] at (0))] x: In<f32, (D<8>,)>, #[block([8] at (0))] o: Out<f32, (D<8>,)>, n: Scalar<i32>) {
