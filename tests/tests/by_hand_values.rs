@@ -30,11 +30,16 @@ fn rows_gathered_by_a_list() {
     }
 }
 
+/// A helper of an index map.
+fn pick(ids: Prefetch<i32, 1>, at: Scalar<i32>) -> Scalar<i32> {
+    ids.read(at)
+}
+
 /// A map that reads an array, and the mask of what lies outside.
 #[tpu_kernel(grid(i: n))]
 fn gather_blocks<B: Dim>(
     #[prefetch([n])] ids: Prefetch<i32, 1>,
-    #[block([m] at (ids.read(i)))] x: In<f32, (B,)>,
+    #[block([m] at (pick(ids, i)))] x: In<f32, (B,)>,
     #[block([n * 128] at (i))] o: Out<f32, (B,)>,
 ) {
     o.store(x.load_or(-1.0));
