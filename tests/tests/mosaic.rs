@@ -7,13 +7,14 @@ use half::bf16;
 use std::path::{Path, PathBuf};
 use tpu_device::libtpu::Verdict;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{BlockDim, DType, Kernel, OpKind, Precision, Shape, SizeExpr, Value};
+use tpu_kernel::ir::{BlockDim, DType, Kernel, OpKind, Precision, Shape, SizeExpr, Value, parse_named};
 use tpu_kernel::lang::{Each, Transform};
 use tpu_kernel::launch::{Binding, Config, Launchable, bind};
 use tpu_kernel::mosaic;
 use tpu_kernel::passes::canonicalise;
 use tpu_kernel::prelude::*;
 use tpu_tests::agreement::{self, random_program};
+use tpu_tests::by_hand;
 use tpu_tests::kernels;
 use tpu_tests::kernels::Writer;
 use tpu_tests::libtpu::{accepted, judge, library};
@@ -56,6 +57,13 @@ fn neighbours(
     o.store(x.load_at::<(D<8>, D<128>)>((0, 0)) + x.load_at::<(D<8>, D<128>)>((8, 0)));
 }
 
+/// A kernel from its text.
+fn read(text: &str) -> Kernel {
+    let mut kernel = parse_named(text, "k.tpuir").expect("a kernel");
+    canonicalise(&mut kernel);
+    kernel
+}
+
 /// A kernel with its input shapes.
 fn cases() -> Vec<(&'static str, Kernel, DType, Vec<Vec<usize>>)> {
     let qkv = vec![vec![12, 175, 32]; 3];
@@ -69,6 +77,13 @@ fn cases() -> Vec<(&'static str, Kernel, DType, Vec<Vec<usize>>)> {
         ("transformed", staged(&transformed(), &[DType::Bf16; 2]), DType::Bf16, vec![vec![10, 1000, 500], vec![500, 300]]),
         ("neighbours", staged(&neighbours(), &[DType::F32]), DType::F32, vec![vec![64, 256]]),
         ("attention_loop", kernels::attention_loop(64, 64, 192, 32), DType::F32, qkv),
+        ("buffered", read(&by_hand::buffered(DType::Bf16)), DType::Bf16, vec![vec![128, 100]]),
+        ("rows", read(&by_hand::rows(DType::I8)), DType::I8, vec![vec![32, 128]]),
+        ("single_rows", read(&by_hand::single_rows(DType::I32)), DType::I32, vec![vec![4], vec![7, 100]]),
+        ("scalars", read(&by_hand::scalars(DType::Bool)), DType::Bool, vec![vec![40]]),
+        ("prefetch", read(&by_hand::prefetch(DType::F32)), DType::F32, vec![vec![4], vec![32, 128]]),
+        ("scoped", read(&by_hand::scoped(DType::F16)), DType::F16, vec![vec![16, 128]]),
+        ("semaphores", read(by_hand::SEMAPHORES), DType::I32, vec![vec![8, 128]]),
     ]
 }
 

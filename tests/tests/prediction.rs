@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use tpu_device::libtpu::{Estimate, Job, Verdict};
 use tpu_kernel::ahead::Built;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{DType, Precision};
+use tpu_kernel::ir::{DType, Kernel, Precision, parse};
 use tpu_kernel::launch::{Allow, Config, Launchable, bind, numbers};
 use tpu_kernel::legalise::legalise;
 use tpu_kernel::passes::canonicalise;
 use tpu_kernel::predict::{Bottleneck, Prediction, TIMELINE_STEPS, Unit, predict};
 use tpu_kernel::prelude::*;
+use tpu_tests::by_hand;
 use tpu_tests::generate::generate;
 use tpu_tests::libtpu::{library, pool};
 use tpu_tests::one_op;
@@ -418,5 +419,35 @@ fn the_document_has_what_is_recorded() {
             std::fs::write(docs.join(name), &want).expect("the document is written");
         }
         assert!(read(name) == want, "docs/{name} is not of the recorded estimates and these predictions; BLESS=1 rewrites it");
+    }
+}
+
+/// The prediction of a kernel's text, legalised, for arrays of one element type.
+fn of_text(text: &str, inputs: &[&[usize]], chip: &Chip) -> Prediction {
+    let kernel: Kernel = parse(text).expect("a kernel");
+    let mut kernel = legalise(&kernel, chip).expect("a form");
+    canonicalise(&mut kernel);
+    let inputs: Vec<(DType, Vec<usize>)> = inputs.iter().map(|shape| (F32, shape.to_vec())).collect();
+    let binding = numbers(&kernel, &inputs, &Config::default()).expect("sizes that fit");
+    predict(&kernel, &binding, chip)
+}
+
+/// A copy by hand costs what a window's does, and who waits for it stalls; what arrives early does not.
+#[test]
+fn copies_by_hand_take_time() {
+    for chip in Chip::ALL {
+        let one = of_text(&by_hand::whole(F32), &[&[7, 100]], chip);
+        assert!(one.overheads.waits > 400, "{one:?}");
+        // Eight parts in, eight parts out, one after the other.
+        let parts = of_text(&by_hand::parts(F32), &[&[128, 256]], chip);
+        assert!(parts.overheads.waits > 10 * one.overheads.waits && parts.cycles > parts.overheads.waits, "{parts:?}");
+        assert!(parts.units.of(Unit::Dma) * 2 > 256 * 128 * 4 * 2 / 2000, "{parts:?}");
+        // The same bytes, with the next part on its way while one is computed: fewer waits than parts.
+        let apart = by_hand::parts(F32).replace(
+            "%t = load %buf[%z, %z] : tile<32x128xf32>",
+            "%t0 = load %buf[%z, %z] : tile<32x128xf32>\n        %t1 = sin %t0 : tile<32x128xf32>\n        %t2 = sin %t1 : tile<32x128xf32>\n        %t = sin %t2 : tile<32x128xf32>",
+        );
+        let busy = of_text(&apart, &[&[128, 256]], chip);
+        assert!(busy.overheads.waits == parts.overheads.waits && busy.cycles > parts.cycles, "{busy:?}\n{parts:?}");
     }
 }

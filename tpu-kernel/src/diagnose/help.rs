@@ -43,6 +43,16 @@ pub(super) fn illegal(rule: &legalise::Rule) -> &'static str {
         legalise::Rule::Binding(_) => "bind the kernel that is printed, to arrays that have elements",
         legalise::Rule::Unverified(_) => "verify the kernel first",
         legalise::Rule::PrintedTile(_) => "print one element, or a reduction, as a scalar",
+        legalise::Rule::CopyStart { .. } => "compute the start as a product with that constant",
+        legalise::Rule::CopySize { .. } => {
+            "copy whole tiles of 8 rows and 128 columns, or give the array one more leading dimension"
+        }
+        legalise::Rule::CopyRows { .. } => {
+            "round the number up, as in `(n + 7) / 8 * 8`, or give the memory one more leading dimension"
+        }
+        legalise::Rule::CopyView(_) => "copy a larger part, and load what is wanted of it",
+        legalise::Rule::CopyAdds => "copy to scratch, and add what was there as it is loaded",
+        legalise::Rule::Semaphores { .. } => "wait for several copies with one semaphore",
         legalise::Rule::Vector { .. } => "give it a second dimension, as in [1, n], or cast it to 32 bits as it is loaded",
     }
 }

@@ -156,6 +156,21 @@ impl Lowering<'_> {
         Ok(self.builder.control(OpKind::For, &operands, vec![region], types, loc))
     }
 
+    /// A region with memory of its own.
+    pub(super) fn scoped(&mut self, op: &Op) -> Result<(), Illegal> {
+        let region = &op.regions[0];
+        let types: Vec<Type> = region.args.iter().map(|&v| represented(self.source.ty(v))).collect();
+        if let Some(rule) = types.iter().find_map(|ty| super::table::missing(self.chip, ty.dtype())) {
+            return Err(self.refuse(rule));
+        }
+        let args = self.builder.begin_region(&types);
+        region.args.iter().zip(args).for_each(|(&old, new)| self.bind(old, new));
+        let yields = self.body(region, op)?;
+        let new = self.builder.end_region(&yields);
+        self.enter(op);
+        self.control(op, &[], vec![new])
+    }
+
     pub(super) fn repeat(&mut self, op: &Op) -> Result<(), Illegal> {
         let inits = self.outwards(&op.operands)?;
         let types = self.crossings(&op.operands);

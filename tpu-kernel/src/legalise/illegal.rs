@@ -71,6 +71,58 @@ pub enum Rule {
         /// What their number must be a multiple of.
         whole: usize,
     },
+    /// M010
+    #[error(
+        "a copy of a part along axis {axis} of [{memory}] must start at a multiple of {multiple} that can be seen, as in `i * {multiple}`"
+    )]
+    CopyStart {
+        /// The dimension of the memory.
+        axis: usize,
+        /// Its extents; `?` where the launch decides.
+        memory: String,
+        /// What the start must be a multiple of.
+        multiple: usize,
+    },
+    /// M011
+    #[error(
+        "{size} elements along axis {axis} of [{memory}] cannot be copied: a part must be a multiple of {multiple}, or the whole"
+    )]
+    CopySize {
+        /// The dimension of the memory.
+        axis: usize,
+        /// Its extents.
+        memory: String,
+        /// How many elements are copied.
+        size: usize,
+        /// What they must be a multiple of.
+        multiple: usize,
+    },
+    /// M012
+    #[error(
+        "the number of rows of a copy along axis {axis} of [{memory}] must be a multiple of {multiple} that can be seen, as in `n * {multiple}`"
+    )]
+    CopyRows {
+        /// The dimension of the memory.
+        axis: usize,
+        /// Its extents.
+        memory: String,
+        /// What the number must be a multiple of.
+        multiple: usize,
+    },
+    /// M013
+    #[error("a copy cannot move {0}")]
+    CopyView(&'static str),
+    /// M014
+    #[error("a copy replaces what is at its target, and cannot add to it")]
+    CopyAdds,
+    /// M015
+    #[error("{count} semaphores do not fit the chip, which has room for {limit}")]
+    Semaphores {
+        /// How many the kernel has.
+        count: usize,
+        /// How many fit beside those of windows.
+        limit: usize,
+    },
 }
 
 impl Illegal {
@@ -86,6 +138,12 @@ impl Illegal {
             Illegal { rule: Rule::Unverified(_), .. } => "M007",
             Illegal { rule: Rule::PrintedTile(_), .. } => "M008",
             Illegal { rule: Rule::Vector { .. }, .. } => "M009",
+            Illegal { rule: Rule::CopyStart { .. }, .. } => "M010",
+            Illegal { rule: Rule::CopySize { .. }, .. } => "M011",
+            Illegal { rule: Rule::CopyRows { .. }, .. } => "M012",
+            Illegal { rule: Rule::CopyView(_), .. } => "M013",
+            Illegal { rule: Rule::CopyAdds, .. } => "M014",
+            Illegal { rule: Rule::Semaphores { .. }, .. } => "M015",
         }
     }
 }

@@ -5,6 +5,7 @@
 //! legalises what it is given in turn: nothing but [`Lowering::emit`] adds an operation, and only a native one.
 
 use super::divisible::{self, Fact};
+use super::memory::views::Part;
 use super::repeats::{self, Repeats};
 use super::table::{native, partial};
 use super::{Illegal, Rule, elementwise, memory, product, represented, structure};
@@ -32,6 +33,8 @@ pub(super) struct Lowering<'a> {
     pub(super) builder: Builder,
     /// What represents each value of the source.
     values: HashMap<Value, Value>,
+    /// Views of the source.
+    pub(super) parts: HashMap<Value, Part>,
     /// New values that are a constant, or one everywhere.
     literals: HashMap<Value, Literal>,
     /// Trailing zero bits of new scalars, and of those of the source that have no operation.
@@ -58,6 +61,7 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         chip,
         builder: Builder::new(&source.name, source.loc.clone()),
         values: HashMap::new(),
+        parts: HashMap::new(),
         literals: HashMap::new(),
         zeros: HashMap::new(),
         source_zeros: HashMap::new(),
@@ -89,6 +93,9 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         tidy(&mut kernel);
     }
     memory::windows::check(&kernel, chip)?;
+    if let Some(rule) = memory::copies::check_semaphores(&kernel) {
+        return Err(Illegal { chip: chip.name, at: kernel.name.clone(), rule, loc: kernel.loc.clone() });
+    }
     Ok(kernel)
 }
 
@@ -106,7 +113,7 @@ impl Lowering<'_> {
         let kind = match &param.kind {
             ParamKind::In(window) => ParamKind::In(self.window(window)?),
             ParamKind::Out(window) => ParamKind::Out(self.window(window)?),
-            ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => todo!(),
+            kind @ (ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_)) => kind.clone(),
             ParamKind::Scratch => ParamKind::Scratch,
             ParamKind::Scalar => ParamKind::Scalar,
         };
@@ -134,7 +141,7 @@ impl Lowering<'_> {
     }
 
     fn window(&mut self, window: &Window) -> Result<Window, Illegal> {
-        let args: Vec<Type> = window.map.args.iter().map(|_| Type::Scalar(DType::I32)).collect();
+        let args: Vec<Type> = window.map.args.iter().map(|&v| represented(self.source.ty(v))).collect();
         let new = self.builder.begin_region(&args);
         for (&arg, value) in window.map.args.iter().zip(new) {
             self.bind(arg, value);
@@ -162,7 +169,15 @@ impl Lowering<'_> {
                 return self.count(op);
             }
             OpKind::While => return self.repeat(op),
+            OpKind::Scoped => return self.scoped(op),
+            OpKind::View { .. } | OpKind::ViewSqueezed(_) => return memory::views::view(self, op),
+            OpKind::DmaStart { .. } | OpKind::DmaWait => return memory::copies::copy(self, op),
             _ => {}
+        }
+        if let Some(part) = op.operands.first().and_then(|memory| self.parts.get(memory)).cloned() {
+            let results = memory::views::access(self, op, &part)?;
+            op.results.iter().zip(results).for_each(|(&old, new)| self.bind(old, new));
+            return Ok(());
         }
         let operands: Vec<Typed> = op.operands.iter().map(|&v| self.typed(v)).collect();
         let results = self.lower(&op.kind, &operands)?;
@@ -232,6 +247,14 @@ impl Lowering<'_> {
     pub(super) fn param_of(&self, value: Value) -> Option<&Param> {
         let kernel = self.builder.kernel();
         kernel.body.args.iter().position(|&arg| arg == value).and_then(|at| kernel.params.get(at))
+    }
+
+    /// A memory as the chip holds it: along each dimension the extent, and whether the memory's type lacks it.
+    pub(super) fn held(&self, value: Value) -> Vec<(usize, bool)> {
+        match self.param_of(value) {
+            Some(param) => memory::place::held(param),
+            None => self.ty(value).shape().dims().iter().map(|&n| (n, false)).collect(),
+        }
     }
 
     /// What made a new value, where that is elementwise.
@@ -342,14 +365,15 @@ impl Lowering<'_> {
             | OpKind::Print(_)
             | OpKind::Check(_) => structure::lower(self, kind, operands, results),
             OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => unreachable!("these are native everywhere"),
-            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
-                todo!()
+            OpKind::LoadScalar => memory::scalars::load(self, operands).map(one),
+            OpKind::StoreScalar => memory::scalars::store(self, operands).map(|()| vec![]),
+            OpKind::SemaphoreAt | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
+                unreachable!("these are native everywhere")
             }
-            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
-                todo!()
+            OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::DmaStart { .. } | OpKind::DmaWait => {
+                unreachable!("copies are lowered with the views that they take")
             }
-            OpKind::Scoped => todo!(),
-            OpKind::If | OpKind::For | OpKind::While => unreachable!("control flow is lowered with its regions"),
+            OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => unreachable!("control flow is lowered with its regions"),
         }
     }
 

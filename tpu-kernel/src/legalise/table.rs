@@ -47,12 +47,11 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         | OpKind::PrngBits(_)
         | OpKind::Print(_)
         | OpKind::Check(_) => structure::native(chip, kind, operands),
-        OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => todo!(),
-        OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
-            todo!()
-        }
-        OpKind::Scoped => todo!(),
-        OpKind::If | OpKind::For | OpKind::While => true,
+        OpKind::LoadScalar | OpKind::StoreScalar | OpKind::ViewSqueezed(_) | OpKind::DmaWait => memory::native(operands[0]),
+        OpKind::View { strides, .. } => strides.iter().all(|&s| s == 1) && memory::native(operands[0]),
+        OpKind::DmaStart { add, .. } => !add && memory::native(operands[0]),
+        OpKind::SemaphoreAt | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => true,
+        OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => true,
     }
 }
 

@@ -7,7 +7,7 @@ use super::function::{Function, spelled};
 use crate::ir::{DType, Literal, Op, OpKind, Region, Type, Value};
 use crate::legalise::{Illegal, Rule};
 
-fn list(types: impl IntoIterator<Item = Type>) -> String {
+pub(super) fn list(types: impl IntoIterator<Item = Type>) -> String {
     types.into_iter().map(spelled).collect::<Vec<_>>().join(", ")
 }
 
@@ -26,12 +26,12 @@ impl Function<'_> {
         }
     }
 
-    fn names(&mut self, count: usize) -> Vec<String> {
+    pub(super) fn names(&mut self, count: usize) -> Vec<String> {
         (0..count).map(|_| self.fresh()).collect()
     }
 
     /// `%a, %b = `, or nothing.
-    fn results(names: &[String]) -> String {
+    pub(super) fn results(names: &[String]) -> String {
         if names.is_empty() { String::new() } else { format!("{} = ", names.join(", ")) }
     }
 
@@ -178,9 +178,22 @@ fn defines(region: &Region, value: Value) -> bool {
 }
 
 /// Whether a region does more than compute: it stores, draws or tells, or it is a loop that need not end.
-fn has_effect(region: &Region) -> bool {
+pub(super) fn has_effect(region: &Region) -> bool {
     let does = |kind: &OpKind| {
-        matches!(kind, OpKind::Store | OpKind::While | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_))
+        matches!(
+            kind,
+            OpKind::Store
+                | OpKind::StoreScalar
+                | OpKind::DmaStart { .. }
+                | OpKind::DmaWait
+                | OpKind::SemaphoreSignal
+                | OpKind::SemaphoreWait
+                | OpKind::While
+                | OpKind::PrngSeed
+                | OpKind::PrngBits(_)
+                | OpKind::Print(_)
+                | OpKind::Check(_)
+        )
     };
     region.ops.iter().any(|op| does(&op.kind) || op.regions.iter().any(has_effect))
 }

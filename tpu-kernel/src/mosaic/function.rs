@@ -3,6 +3,7 @@
 //! Rules: every constant is defined once at the top, so that it is visible in every region; other
 //! values are numbered in order. Each line carries the user's place, which libtpu repeats in its errors.
 
+use super::movement::{Known, semaphores, space};
 use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Literal, Loc, Op, OpKind, Region, Type, Value};
 use crate::launch::Binding;
@@ -25,6 +26,10 @@ pub(super) struct Function<'a> {
     zeros: HashMap<Value, u32>,
     /// How a sum hangs on a matrix product: see `elementwise`.
     pub(super) products: HashMap<Value, u8>,
+    /// Views as they lie in their memory.
+    pub(super) known: HashMap<Value, Known>,
+    /// What an index map takes in place of an operand.
+    pub(super) arrays: HashMap<Value, Value>,
     constants: HashMap<String, String>,
     prologue: String,
     lines: String,
@@ -44,6 +49,8 @@ impl<'a> Function<'a> {
             literals: HashMap::new(),
             zeros: HashMap::new(),
             products: HashMap::new(),
+            known: HashMap::new(),
+            arrays: HashMap::new(),
             constants: HashMap::new(),
             prologue: String::new(),
             lines: String::new(),
@@ -85,7 +92,7 @@ impl<'a> Function<'a> {
         self.kernel.ty(value)
     }
 
-    fn fact(&self, value: Value) -> Fact {
+    pub(super) fn fact(&self, value: Value) -> Fact {
         let known = || Fact::multiple(self.zeros.get(&value).copied().unwrap_or(0));
         self.literals.get(&value).map_or_else(known, |&literal| Fact::of(literal))
     }
@@ -183,6 +190,16 @@ impl<'a> Function<'a> {
                 self.store(op);
                 return Ok(());
             }
+            OpKind::StoreScalar => {
+                self.store_scalar(op);
+                return Ok(());
+            }
+            OpKind::DmaStart { .. } | OpKind::DmaWait => return self.copy(op),
+            OpKind::SemaphoreSignal | OpKind::SemaphoreWait => {
+                self.semaphore(op);
+                return Ok(());
+            }
+            OpKind::Scoped => return self.scoped(op, &op.regions[0]),
             OpKind::PrngSeed => {
                 self.seed(&op.operands);
                 return Ok(());
@@ -237,6 +254,11 @@ impl<'a> Function<'a> {
                 self.dot(op, dims, *precision)?
             }
             OpKind::Load(shape) => self.load(op, *shape),
+            OpKind::LoadScalar => self.load_scalar(op),
+            OpKind::View { shape, .. } => self.view(op, *shape),
+            OpKind::ViewSqueezed(axes) => self.view_squeezed(op, axes),
+            OpKind::SemaphoreAt => self.semaphore_at(op),
+            OpKind::SemaphoreRead => self.semaphore_read(op),
             OpKind::ProgramId(axis) => {
                 self.grid.get(*axis).cloned().ok_or_else(|| self.refuse(op, Rule::Binding("the grid has no such dimension")))?
             }
@@ -272,7 +294,7 @@ pub(super) fn location(loc: &Loc) -> String {
 /// The element type in registers.
 pub(super) fn element(ty: Type, dtype: DType) -> &'static str {
     match (ty, dtype) {
-        (_, DType::F32) | (Type::Scalar(_), DType::Bf16) => "f32",
+        (_, DType::F32) => "f32",
         (_, DType::Bf16) => "bf16",
         (_, DType::Bool) => "i1",
         (_, other) => stored(other),
@@ -284,8 +306,12 @@ pub(super) fn spelled(ty: Type) -> String {
     match ty {
         Type::Tile(dtype, shape) => format!("vector<{shape}x{}>", element(ty, dtype)),
         Type::Scalar(dtype) => element(ty, dtype).to_string(),
-        Type::Array(..) | Type::Semaphore(..) => todo!(),
-        Type::Ref(_, dtype, shape) => format!("memref<{shape}x{}, #tpu.memory_space<vmem>>", stored(dtype)),
+        Type::Ref(place, dtype, shape) => format!("memref<{shape}x{}, #tpu.memory_space<{}>>", stored(dtype), space(place)),
+        // Its extents are the launch's: `Function::memref` has them.
+        Type::Array(place, dtype, rank) => {
+            format!("memref<{}{}, #tpu.memory_space<{}>>", "?x".repeat(rank), stored(dtype), space(place))
+        }
+        Type::Semaphore(kind, shape) => semaphores(kind, shape),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The module of one kernel: `@main` with its attributes, and an index map a window.
 //!
-//! Rules: arguments of `@main` are the grid indices, the scalars, the inputs, the outputs and the
-//! scratch. A kernel without a grid is one step. A squeezed dimension is 1 in the window. Where one
+//! Rules: arguments of `@main` are the grid indices, the scalars, the prefetched arrays, the inputs, the outputs and the
+//! scratch; index maps take the first three. A whole array has no window. A kernel without a grid is one step. A squeezed dimension is 1 in the window. Where one
 //! dimension of a window counts in elements, all do.
 
 use super::control;
-use super::function::{Function, element, location};
+use super::function::{Function, element, location, spelled};
 use super::memory::memref;
 use crate::chips::Chip;
 use crate::ir::{BlockDim, Kernel, Param, ParamKind, Semantics, Type, Value, Window};
@@ -33,7 +33,7 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
     } else {
         kernel.grid.iter().map(|dim| names.value(&dim.name)).collect()
     };
-    let operands = operands(kernel, &mut names);
+    let operands = operands(kernel, binding, &mut names);
 
     let mut main = Function::new(kernel, binding, chip, grid.clone());
     let mut args: Vec<String> = grid.iter().map(|name| format!("{name}: i32")).collect();
@@ -79,20 +79,32 @@ struct Operand<'a> {
     memory: String,
 }
 
+impl Operand<'_> {
+    /// Whether it is in scalar memory before the grid starts, so that index maps take it.
+    fn prefetched(&self) -> bool {
+        self.param.ty.is_scalar() || matches!(self.param.kind, ParamKind::Prefetch(_))
+    }
+}
+
 /// The operands in the order of the arguments.
-fn operands<'a>(kernel: &'a Kernel, names: &mut Names) -> Vec<Operand<'a>> {
+fn operands<'a>(kernel: &'a Kernel, binding: &Binding, names: &mut Names) -> Vec<Operand<'a>> {
     let order = |param: &Param| match param.kind {
         ParamKind::Scalar => 0,
-        ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => todo!(),
-        ParamKind::In(_) => 1,
-        ParamKind::Out(_) => 2,
-        ParamKind::Scratch => 3,
+        ParamKind::Prefetch(_) => 1,
+        ParamKind::In(_) | ParamKind::InArray(_) => 2,
+        ParamKind::Out(_) | ParamKind::OutArray(_) => 3,
+        ParamKind::Scratch => 4,
     };
     let mut operands = vec![];
-    for (param, &value) in kernel.params.iter().zip(&kernel.body.args) {
+    for (at, (param, &value)) in kernel.params.iter().zip(&kernel.body.args).enumerate() {
         let memory = match param.ty {
             Type::Scalar(dtype) => format!("memref<1x{}, #tpu.memory_space<smem>>", element(param.ty, dtype)),
-            ty => memref(ty.dtype(), &held(param)),
+            Type::Array(place, dtype, _) => {
+                let extents: Vec<(usize, bool)> = binding.arrays[at].iter().map(|&n| (n, false)).collect();
+                memref(place, dtype, &extents)
+            }
+            Type::Ref(place, dtype, _) => memref(place, dtype, &held(param)),
+            ty => spelled(ty),
         };
         let name = names.value(&param.name);
         operands.push(Operand { param, value, map: format!("@map_{}", &name[1..]), name, memory });
@@ -114,10 +126,13 @@ fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> S
         [] => "1".to_string(),
         grid => control::commas(grid),
     };
-    let count = |test: fn(&Param) -> bool| operands.iter().filter(|o| test(o.param)).count();
+    let count = |test: fn(&Operand<'_>) -> bool| operands.iter().filter(|o| test(o)).count();
     let windows: Vec<String> = operands
         .iter()
         .filter_map(|o| {
+            if matches!(o.param.kind, ParamKind::InArray(_) | ParamKind::OutArray(_)) {
+                return Some("      {}".to_string());
+            }
             let block: Vec<usize> = o.param.window()?.block.iter().map(|b| b.size()).collect();
             let bounds = control::commas(&block);
             let kind = o.param.window().and_then(element_window).unwrap_or_default();
@@ -128,15 +143,17 @@ fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> S
     format!(
         "    dimension_semantics = [{}],\n    iteration_bounds = array<i64: {bounds}>,\n    scalar_prefetch = {} : i64,\n    scratch_operands = {} : i64,\n    window_params = {windows}\n",
         semantics.join(", "),
-        count(|p| p.ty.is_scalar()),
-        count(|p| p.kind == ParamKind::Scratch),
+        count(|o| o.prefetched()),
+        count(|o| o.param.kind == ParamKind::Scratch),
     )
 }
 
 /// Whether steps along a dimension of the grid are seen to write different blocks of every output: else cores that share
 /// them write one block, which libtpu does not catch.
 fn apart(kernel: &Kernel, axis: usize) -> bool {
-    kernel.outputs().filter_map(|(_, param)| param.window()).all(|window| {
+    kernel.outputs().all(|(_, param)| {
+        // Where copies write to a whole array is not seen.
+        let Some(window) = param.window() else { return false };
         let step = window.map.args.get(axis);
         window.map.yields.iter().any(|index| Some(index) == step)
     })
@@ -180,8 +197,15 @@ fn index_map(
     window: &Window,
 ) -> Result<String, Illegal> {
     let mut function = Function::new(kernel, binding, chip, grid.to_vec());
-    for (&arg, name) in window.map.args.iter().zip(grid) {
+    // A kernel without a grid has no index, but its text has one.
+    let (indices, arrays) = window.map.args.split_at(kernel.grid.len().min(window.map.args.len()));
+    for (&arg, name) in indices.iter().zip(grid) {
         function.define(arg, name.clone());
+    }
+    let prefetched = operands.iter().filter(|o| matches!(o.param.kind, ParamKind::Prefetch(_)));
+    for (&arg, operand) in arrays.iter().zip(prefetched) {
+        function.define(arg, operand.name.clone());
+        function.arrays.insert(arg, operand.value);
     }
     function.ops(&window.map)?;
     let indices: Vec<String> = match by_elements(window) {
@@ -190,7 +214,7 @@ fn index_map(
     };
     let types = vec!["i32"; indices.len()].join(", ");
     let mut args: Vec<String> = grid.iter().map(|name| format!("{name}: i32")).collect();
-    args.extend(operands.iter().filter(|o| o.param.ty.is_scalar()).map(|o| format!("{}: {}", o.name, o.memory)));
+    args.extend(operands.iter().filter(|o| o.prefetched()).map(|o| format!("{}: {}", o.name, o.memory)));
     let returned = if indices.is_empty() { String::new() } else { format!(" {} : {types}", indices.join(", ")) };
     Ok(format!(
         "  func.func {}({}) -> ({types}) {{\n{}    return{returned}\n  }}\n",

@@ -6,16 +6,17 @@
 
 use super::control::commas;
 use super::function::{Function, spelled, stored};
-use crate::ir::{DType, Op, Shape, Type, Value};
+use super::movement::space;
+use crate::ir::{DType, Op, Shape, Space, Type, Value};
 use crate::legalise::memory::place::{held, part};
 
 /// `memref<1x64x32xf32, #tpu.memory_space<vmem>>`.
-pub(super) fn memref(dtype: DType, held: &[(usize, bool)]) -> String {
-    format!("memref<{}{}, #tpu.memory_space<vmem>>", shape_text(held.iter().map(|d| d.0)), stored(dtype))
+pub(super) fn memref(place: Space, dtype: DType, held: &[(usize, bool)]) -> String {
+    format!("memref<{}{}, #tpu.memory_space<{}>>", shape_text(held.iter().map(|d| d.0)), stored(dtype), space(place))
 }
 
 /// `1x64x32x`.
-fn shape_text(dims: impl IntoIterator<Item = usize>) -> String {
+pub(super) fn shape_text(dims: impl IntoIterator<Item = usize>) -> String {
     dims.into_iter().map(|n| format!("{n}x")).collect()
 }
 
@@ -51,7 +52,10 @@ impl Function<'_> {
     fn access(&mut self, op: &Op, shape: Shape, starts: &[Value]) -> Access {
         let memory = op.operands[0];
         let dtype = self.ty(memory).dtype();
-        let held = self.kernel.param_of(memory).map_or_else(Vec::new, |(_, param)| held(param));
+        let held = match self.kernel.param_of(memory) {
+            Some((_, param)) => held(param),
+            None => self.ty(memory).shape().dims().iter().map(|&n| (n, false)).collect(),
+        };
         let (mut corner, mut starts) = (vec![], starts.iter());
         for &(_, squeezed) in &held {
             let start = if squeezed { None } else { starts.next() };
@@ -65,11 +69,11 @@ impl Function<'_> {
             [squeezed, kept].concat()
         });
         let place = format!("{}[{}]", self.name(memory), corner.join(", "));
-        Access { place, memref: memref(dtype, &held), dtype, part: part(&held, shape), moved }
+        Access { place, memref: memref(Space::Vmem, dtype, &held), dtype, part: part(&held, shape), moved }
     }
 
     /// A start as an index value.
-    fn start(&mut self, start: Value) -> String {
+    pub(super) fn start(&mut self, start: Value) -> String {
         if let Some(n) = self.literals.get(&start).and_then(|l| l.as_i32()) {
             return self.constant(format!("{n} : index"));
         }

@@ -20,6 +20,7 @@ mod main;
 mod memory;
 mod messages;
 mod module;
+mod movement;
 mod product;
 mod shape;
 mod stablehlo;

@@ -7,7 +7,7 @@
 use super::call;
 use super::print;
 use crate::chips::Chip;
-use crate::ir::{DType, Kernel, Literal, ParamKind};
+use crate::ir::{DType, Kernel, Literal, Param, ParamKind};
 use crate::launch::{Binding, scoped_limit};
 use crate::legalise::memory::windows::low;
 use crate::legalise::{Illegal, Rule, stored, word};
@@ -104,21 +104,21 @@ impl Module {
             Illegal { chip, at, rule: Rule::Binding(reason), loc }
         };
         let mut given = operands.iter();
-        let (mut scalars, mut arrays) = (vec![], vec![]);
+        let (mut scalars, mut prefetched, mut arrays) = (vec![], vec![], vec![]);
         for (param, shape) in kernel.params.iter().zip(&binding.arrays) {
             let is_scalar = match &param.kind {
                 ParamKind::Scalar => true,
-                ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => todo!(),
-                ParamKind::In(_) => false,
-                ParamKind::Out(_) | ParamKind::Scratch => continue,
+                ParamKind::In(_) | ParamKind::InArray(_) | ParamKind::Prefetch(_) => false,
+                ParamKind::Out(_) | ParamKind::OutArray(_) | ParamKind::Scratch => continue,
             };
             let Some(&&operand) = given.next().as_ref() else { return Err(refuse("the call has too few operands")) };
             if operand.dtype != param.ty.dtype() || operand.shape != if is_scalar { &[][..] } else { shape } {
                 return Err(refuse("an operand of the call has another element type or another shape"));
             }
-            match param.window() {
-                Some(window) => arrays.push((operand.clone(), low(window))),
-                None => scalars.push(operand.clone()),
+            match param.kind {
+                ParamKind::Scalar => scalars.push(operand.clone()),
+                ParamKind::Prefetch(_) => prefetched.push(operand.clone()),
+                _ => arrays.push((operand.clone(), before(param, shape))),
             }
         }
         if given.next().is_some() {
@@ -129,6 +129,9 @@ impl Module {
         let mut placed = vec![];
         for scalar in scalars {
             passed.push(self.scalar(&scalar));
+        }
+        for array in prefetched {
+            passed.push(self.store(&array));
         }
         for (array, low) in arrays {
             let held = self.store(&array);
@@ -141,7 +144,7 @@ impl Module {
         let mut made = vec![];
         let mut outs = vec![];
         for (at, param) in kernel.outputs() {
-            let low = param.window().map(low).unwrap_or_default();
+            let low = before(param, &binding.arrays[at]);
             let padded: Vec<usize> = binding.arrays[at].iter().zip(&low).map(|(n, low)| n + low).collect();
             made.push(self.fresh(stored(param.ty.dtype()), &padded));
             outs.push((param.ty.dtype(), binding.arrays[at].clone(), low));
@@ -255,6 +258,11 @@ impl Module {
         );
         self.op("stablehlo.slice", &[&padded], &attributes, padded.dtype, shape)
     }
+}
+
+/// What lies before an array along each dimension, where windows reach there.
+fn before(param: &Param, shape: &[usize]) -> Vec<usize> {
+    param.window().map_or_else(|| vec![0; shape.len()], low)
 }
 
 fn list(items: &[usize]) -> String {

@@ -32,9 +32,10 @@ fn write(mut module: Module, kernel: &Kernel, binding: &Binding) -> Result<Strin
         let shape = binding.arrays.get(at).map_or(&[][..], Vec::as_slice);
         match param.kind {
             ParamKind::Scalar => operands.push(module.input(param.ty.dtype(), &[])),
-            ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => todo!(),
-            ParamKind::In(_) => operands.push(module.input(param.ty.dtype(), shape)),
-            ParamKind::Out(_) | ParamKind::Scratch => {}
+            ParamKind::In(_) | ParamKind::InArray(_) | ParamKind::Prefetch(_) => {
+                operands.push(module.input(param.ty.dtype(), shape))
+            }
+            ParamKind::Out(_) | ParamKind::OutArray(_) | ParamKind::Scratch => {}
         }
     }
     let results = module.call(kernel, binding, &operands.iter().collect::<Vec<_>>())?;

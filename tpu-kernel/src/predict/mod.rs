@@ -61,12 +61,13 @@ pub fn predict(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Prediction {
         fill: cycles(flow.fill),
         drain: cycles(flow.drain),
         steps: cycles(flow.between),
-        waits: cycles(flow.waits),
-        latency: cycles((flow.body.cycles - busiest).max(0.0)),
+        waits: cycles(flow.waits + flow.body.stalls),
+        latency: cycles((flow.body.cycles - flow.body.stalls - busiest).max(0.0)),
     };
     for unit in Unit::ALL {
         prediction.units.0[unit as usize] = cycles(match unit {
-            Unit::Dma => flow.moving,
+            // Copies by hand go beside those of windows.
+            Unit::Dma => (flow.moving + flow.body.work.of(unit)).min(flow.cycles),
             Unit::Scalar => flow.body.work.of(unit) + flow.between,
             _ => flow.body.work.of(unit),
         });

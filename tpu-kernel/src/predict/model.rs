@@ -75,7 +75,7 @@ impl<'a> Model<'a> {
             });
             moves.collect()
         };
-        // Without branches and loops every step does the same.
+        // Without branches, loops and copies every step does the same.
         let mut branches = false;
         each(&self.nodes, &mut |node| branches |= !matches!(node, Node::Scalar(_) | Node::Tile(_)));
         let mut same: Option<Step> = None;
@@ -163,7 +163,7 @@ pub(super) fn each<'n, 'a>(nodes: &'n [Node<'a>], visit: &mut dyn FnMut(&'n Node
     for node in nodes {
         visit(node);
         match node {
-            Node::Scalar(_) | Node::Tile(_) => {}
+            Node::Scalar(_) | Node::Tile(_) | Node::Start { .. } | Node::Wait(_) => {}
             Node::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|arm| each(arm, visit)),
             Node::For { body, .. } => each(body, visit),
             Node::While { test, body } => [test, body].into_iter().for_each(|arm| each(arm, visit)),
@@ -178,7 +178,7 @@ pub(super) fn scale(nodes: &mut [Node<'_>], op: &Op, unit: Unit, factor: f64) {
             Node::Tile(cost) if std::ptr::eq(cost.op, op) => {
                 cost.work.iter_mut().for_each(|(_, work)| work.0[unit as usize] *= factor);
             }
-            Node::Scalar(_) | Node::Tile(_) => {}
+            Node::Scalar(_) | Node::Tile(_) | Node::Start { .. } | Node::Wait(_) => {}
             Node::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|arm| scale(arm, op, unit, factor)),
             Node::For { body, .. } => scale(body, op, unit, factor),
             Node::While { test, body } => [test, body].into_iter().for_each(|arm| scale(arm, op, unit, factor)),

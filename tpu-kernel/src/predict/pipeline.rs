@@ -141,6 +141,7 @@ pub(super) fn run(channels: &[Channel], turns: &[Turn], between: f64, rates: &Ra
             time += turn.step.cycles;
             flow.body.cycles += turn.step.cycles * weight;
             flow.body.latency += turn.step.latency * weight;
+            flow.body.stalls += turn.step.stalls * weight;
             flow.body.work.plus(&turn.step.work, weight);
             for (which, channel) in channels.iter().enumerate().filter(|(w, c)| c.output && turn.moves[*w]) {
                 let (latency, transfer) = copy(channel);

@@ -9,7 +9,7 @@ use super::layout::{Layout, all_registers, bits, registers};
 use super::table::Rates;
 use super::work::{Each, Product, Work, binary, cast, elementwise, moved, reduce, unary};
 use crate::chips::Chip;
-use crate::ir::{BinaryOp, DType, Kernel, Op, OpKind, ParamKind, Region, Shape, Type, Value};
+use crate::ir::{BinaryOp, DType, Kernel, Op, OpKind, ParamKind, Region, Shape, Space, Type, Value};
 use crate::launch::Binding;
 
 /// Tiles of more registers than this do not stay in registers from one phase to the next.
@@ -24,6 +24,10 @@ pub(super) enum Node<'a> {
     Scalar(&'a Op),
     /// Computes tiles.
     Tile(Cost<'a>),
+    /// Starts a copy, which is under way for so long: latency, and bytes over the rate.
+    Start { op: &'a Op, latency: f64, transfer: f64 },
+    /// Waits for the copy that was started first with the semaphore and is not waited for.
+    Wait(&'a Op),
     /// Runs one of two regions.
     If { op: &'a Op, then: Vec<Node<'a>>, otherwise: Vec<Node<'a>>, fixed: bool },
     /// Runs a region for each index.
@@ -106,6 +110,13 @@ impl<'a> Planner<'a> {
                     self.results(op, &op.regions[1].yields);
                     Node::While { test, body }
                 }
+                OpKind::Scoped => {
+                    nodes.extend(self.region(&op.regions[0]));
+                    self.results(op, &op.regions[0].yields);
+                    continue;
+                }
+                OpKind::DmaStart { .. } => self.start(op),
+                OpKind::DmaWait => Node::Wait(op),
                 _ => self.operation(op),
             };
             nodes.push(node);
@@ -136,8 +147,24 @@ impl<'a> Planner<'a> {
         }
     }
 
+    fn start(&self, op: &'a Op) -> Node<'a> {
+        let [from, to] = [0, 1].map(|at| self.ty(op.operands[at]));
+        let elements = match (self.kernel.param_of(op.operands[0]), from) {
+            (Some((at, _)), Type::Array(..)) => self.binding.arrays[at].iter().map(|&n| n as f64).product(),
+            _ => from.shape().dims().iter().map(|&n| n as f64).product::<f64>(),
+        };
+        // Between two arrays in the main memory, or within a core, it goes in and out.
+        let latency = match (from.space() == Some(Space::Hbm), to.space() == Some(Space::Hbm)) {
+            (true, false) => self.rates.latency_in,
+            (false, true) => self.rates.latency_out,
+            _ => self.rates.latency_in.max(self.rates.latency_out),
+        };
+        let bytes = elements * bits(from.dtype()) as f64 / 8.0;
+        Node::Start { op, latency, transfer: bytes / self.rates.copy_bytes }
+    }
+
     fn operation(&mut self, op: &'a Op) -> Node<'a> {
-        let tile = op.operands.iter().chain(&op.results).any(|&v| !self.ty(v).is_scalar());
+        let tile = op.operands.iter().chain(&op.results).any(|&v| self.ty(v).is_tile());
         if !tile {
             let fixed = match op.kind {
                 OpKind::ProgramId(axis) => self.binding.grid.get(axis).is_none_or(|&n| n == 1),
@@ -261,13 +288,10 @@ impl<'a> Planner<'a> {
                 store.add(Unit::Store, all_registers(self.ty(op.operands[1])) / rates.stores);
                 now(store);
             }
-            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
-                todo!()
-            }
-            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
-                todo!()
-            }
-            OpKind::Scoped => todo!(),
+            // The scalar unit's, and copies: elsewhere.
+            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {}
+            OpKind::DmaStart { .. } | OpKind::DmaWait => {}
+            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead | OpKind::Scoped => {}
             OpKind::Transpose(_) | OpKind::Rotate { .. } | OpKind::Extract(_) => {
                 now(moved(source, 1.0, rates));
                 fact.layout = Layout::default();

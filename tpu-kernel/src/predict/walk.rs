@@ -1,14 +1,17 @@
 //! What the body does at one grid step: scalars are evaluated, branches taken, loops repeated.
 //!
 //! Rules: the time is linear in the kernel's text: of a loop a few turns are looked at and stand for all of them. Where a
-//! condition is not known, the longer arm counts; a loop whose end is not known runs once.
+//! condition is not known, the longer arm counts; a loop whose end is not known runs once. A copy by hand takes its latency and its
+//! bytes over the rate of one copy, beside all others, from where it starts; who waits for it stalls until then. Copies of one
+//! semaphore array are waited for in the order in which they start.
 
 use super::Unit;
 use super::plan::Node;
 use super::table::Rates;
 use super::work::Work;
-use crate::ir::{Kernel, Literal, Op, Value};
+use crate::ir::{Kernel, Literal, Op, Roots, Value};
 use crate::launch::{Numbers, scalar};
+use std::collections::{HashMap, VecDeque};
 
 /// Turns of a loop that are looked at, by how deep it is in others.
 const TURNS: [i64; 3] = [4, 2, 1];
@@ -20,6 +23,8 @@ pub(super) struct Step {
     pub(super) cycles: f64,
     /// Of these, the ones in which units wait for first results.
     pub(super) latency: f64,
+    /// Of these, the ones in which the body waits for copies that it started.
+    pub(super) stalls: f64,
     /// How long each unit works.
     pub(super) work: Work,
 }
@@ -28,6 +33,7 @@ impl Step {
     fn plus(&mut self, other: &Step, times: f64) {
         self.cycles += other.cycles * times;
         self.latency += other.latency * times;
+        self.stalls += other.stalls * times;
         self.work.plus(&other.work, times);
     }
 }
@@ -46,11 +52,25 @@ pub(super) struct Walker<'a> {
     rates: &'a Rates,
     values: Vec<Option<Literal>>,
     stretch: Stretch,
+    /// Cycles so far, of all that was looked at.
+    clock: f64,
+    /// By semaphores: when the copies that were started with them end.
+    copies: HashMap<Value, VecDeque<f64>>,
+    roots: Roots,
 }
 
 impl<'a> Walker<'a> {
     pub(super) fn new(kernel: &'a Kernel, numbers: Numbers<'a>, rates: &'a Rates) -> Walker<'a> {
-        Walker { kernel, numbers, rates, values: vec![None; kernel.types.len()], stretch: Stretch::default() }
+        Walker {
+            kernel,
+            numbers,
+            rates,
+            values: vec![None; kernel.types.len()],
+            stretch: Stretch::default(),
+            clock: 0.0,
+            copies: HashMap::new(),
+            roots: Roots::of(kernel),
+        }
     }
 
     /// What the body does at that step.
@@ -93,6 +113,12 @@ impl<'a> Walker<'a> {
         values.iter().for_each(|v| self.values[v.0 as usize] = None);
     }
 
+    /// Lets time pass.
+    fn pass(&mut self, cycles: f64, done: &mut Step) {
+        self.clock += cycles;
+        done.cycles += cycles;
+    }
+
     /// Ends the stretch and adds its cycles.
     fn close(&mut self, done: &mut Step) {
         let stretch = std::mem::take(&mut self.stretch);
@@ -104,7 +130,7 @@ impl<'a> Walker<'a> {
         let apart: f64 = stretch.phases.iter().map(Work::most).sum();
         let latency = self.rates.start + stretch.ready;
         let share = if all.of(Unit::Mxu) > 0.0 { self.rates.apart_products } else { self.rates.apart };
-        done.cycles += share * apart + (1.0 - share) * all.most() + latency;
+        self.pass(share * apart + (1.0 - share) * all.most() + latency, done);
         done.latency += latency;
         done.work.plus(&all, 1.0);
     }
@@ -126,6 +152,21 @@ impl<'a> Walker<'a> {
                     self.stretch.ready = self.stretch.ready.max(cost.ready);
                     self.stretch.any = true;
                     self.forget(&cost.op.results);
+                }
+                Node::Start { op, latency, transfer } => {
+                    self.close(done);
+                    let ends = self.clock + latency + transfer;
+                    self.copies.entry(self.roots.root(op.operands[2])).or_default().push_back(ends);
+                    done.work.add(Unit::Dma, *transfer);
+                }
+                Node::Wait(op) => {
+                    self.close(done);
+                    let copies = self.copies.entry(self.roots.root(op.operands[2])).or_default();
+                    // One that was started where nobody looked is over.
+                    let ends = copies.pop_front().unwrap_or(0.0);
+                    let stall = (ends - self.clock).max(0.0);
+                    self.pass(stall, done);
+                    done.stalls += stall;
                 }
                 Node::If { op, then, otherwise, fixed } => self.branch(op, (then, otherwise), *fixed, step, depth, done),
                 Node::For { op, body } => self.repeat(op, body, step, depth, done),
@@ -156,19 +197,23 @@ impl<'a> Walker<'a> {
                 self.close(done);
                 self.nodes(if taken { then } else { otherwise }, step, depth, done);
                 self.close(done);
-                done.cycles += self.rates.branch;
+                self.pass(self.rates.branch, done);
                 done.work.add(Unit::Scalar, self.rates.branch);
             }
             None => {
                 self.close(done);
+                let before = (self.clock, self.copies.clone());
                 let [first, second] = [then, otherwise].map(|arm| {
+                    (self.clock, self.copies) = before.clone();
                     let mut alone = Step::default();
                     self.nodes(arm, step, depth, &mut alone);
                     self.close(&mut alone);
-                    alone
+                    (alone, self.clock, std::mem::take(&mut self.copies))
                 });
-                done.plus(if first.cycles >= second.cycles { &first } else { &second }, 1.0);
-                done.cycles += self.rates.branch;
+                let (longer, clock, copies) = if first.0.cycles >= second.0.cycles { first } else { second };
+                (self.clock, self.copies) = (clock, copies);
+                done.plus(&longer, 1.0);
+                self.pass(self.rates.branch, done);
                 done.work.add(Unit::Scalar, self.rates.branch);
             }
         }
@@ -196,7 +241,7 @@ impl<'a> Walker<'a> {
             self.forget(&region.args[1..]);
             self.nodes(body, step, depth + 1, &mut turn);
             self.close(&mut turn);
-            turn.cycles += self.rates.branch;
+            self.pass(self.rates.branch, &mut turn);
             turn.work.add(Unit::Scalar, self.rates.branch);
         }
         if looks > 0 {

@@ -5,13 +5,16 @@
 //! slice of it, a store selects between what is there and its tile. A start outside the block is an error of the kernel
 //! that a chip does not report.
 
+pub(crate) mod copies;
 pub(crate) mod place;
+pub(super) mod scalars;
 pub(crate) mod unchanged;
+pub(super) mod views;
 pub(crate) mod windows;
 
 use super::lowering::{Lowering, Typed};
 use super::{Illegal, Rule, stored, table};
-use crate::ir::{BinaryOp, CompareOp, DType, Literal, OpKind, Param, Shape, Type, Value};
+use crate::ir::{BinaryOp, CompareOp, DType, Literal, OpKind, Shape, Type, Value};
 
 /// How many bytes may be accessed in place of a part that starts anywhere.
 const LIMIT: usize = 2 << 20;
@@ -23,21 +26,22 @@ pub(super) fn provable(lowering: &Lowering<'_>, kind: &OpKind, values: &[Value])
         OpKind::Store => (lowering.ty(values[1]).shape(), &values[2..]),
         _ => return true,
     };
-    lowering.param_of(values[0]).is_none_or(|param| unproven(lowering, param, part, starts, kind == &OpKind::Store, &[]).is_none())
+    unproven(lowering, values[0], part, starts, kind == &OpKind::Store, &[]).is_none()
 }
 
 /// The last dimension, but those left out, along which a start cannot be proven; with what it must be a multiple of.
 fn unproven(
     lowering: &Lowering<'_>,
-    param: &Param,
+    memory: Value,
     part: Shape,
     starts: &[Value],
     store: bool,
     but: &[usize],
 ) -> Option<(usize, usize)> {
-    let multiples = place::multiples(param, part);
+    let (dtype, held) = (lowering.ty(memory).dtype(), lowering.held(memory));
+    let multiples = place::multiples(dtype, &held, part);
     // A part of a row cannot be stored of some types.
-    let rows = store && place::held(param).len() == 1 && table::memory::whole_only(lowering.chip, param.ty.dtype());
+    let rows = store && held.len() == 1 && table::memory::whole_only(lowering.chip, dtype);
     let proven = |&(axis, multiple): &(usize, usize)| {
         let fact = lowering.fact(starts[axis]);
         but.contains(&axis) || (fact.number.is_some() && !rows) || 1usize << fact.zeros.min(30) >= multiple
@@ -59,9 +63,7 @@ struct Wide {
 fn widened(lowering: &mut Lowering<'_>, memory: Value, part: Shape, starts: &[Value], store: bool) -> Result<Wide, Illegal> {
     let extents = lowering.ty(memory).shape();
     let (mut shape, mut axes) = (part, vec![]);
-    while let Some((axis, multiple)) =
-        lowering.param_of(memory).and_then(|param| unproven(lowering, param, shape, starts, store, &axes))
-    {
+    while let Some((axis, multiple)) = unproven(lowering, memory, shape, starts, store, &axes) {
         axes.push(axis);
         shape = shape.with_dim(axis, extents.dim(axis));
         if shape.elements().saturating_mul(lowering.ty(memory).dtype().bytes()) > LIMIT {

@@ -26,12 +26,11 @@ pub(crate) fn part(held: &[(usize, bool)], part: Shape) -> Vec<usize> {
     held.iter().map(|&(_, squeezed)| if squeezed { 1 } else { kept.next().copied().unwrap_or(1) }).collect()
 }
 
-/// What a dynamic start along each dimension of the operand must be a multiple of.
-pub(super) fn multiples(param: &Param, shape: Shape) -> Vec<usize> {
-    let held = held(param);
-    let (sizes, part) = (held.iter().map(|d| d.0).collect::<Vec<_>>(), part(&held, shape));
+/// What a dynamic start along each dimension of the memory must be a multiple of.
+pub(super) fn multiples(dtype: DType, held: &[(usize, bool)], shape: Shape) -> Vec<usize> {
+    let (sizes, part) = (held.iter().map(|d| d.0).collect::<Vec<_>>(), part(held, shape));
     let kept = (0..held.len()).filter(|&axis| !held[axis].1);
-    kept.map(|axis| multiple(param.ty.dtype(), &sizes, &part, axis)).collect()
+    kept.map(|axis| multiple(dtype, &sizes, &part, axis)).collect()
 }
 
 fn multiple(dtype: DType, memory: &[usize], part: &[usize], axis: usize) -> usize {

@@ -2,16 +2,18 @@
 //!
 //! Rules: libtpu finds such a store itself where the tile is packed and ragged, so that it would write what it has just read under
 //! a mask; beside another store like it, it fails on what is left: "The new region is empty". A part of memory is known to hold a
-//! value from the load or the store of it to the next store anywhere in the same memory that is not one of these. The last store to
+//! value from the load or the store of it to the next store anywhere in the same memory that is not one of these. Memory that is
+//! also viewed or copied is left alone. The last store to
 //! an output stays in the IR, as the verifier wants one, and is left out of the text.
 
 use crate::ir::{Kernel, Op, OpKind, ParamKind, Region, Type, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Drops them from a kernel whose equal constants are one value, but the last to each output; whether there were any.
 pub(in crate::legalise) fn drop_unchanged(kernel: &mut Kernel) -> bool {
     let before = kernel.body.clone();
-    stored_over(&mut kernel.body, &kernel.types);
+    let moved = moved(&kernel.body);
+    stored_over(&mut kernel.body, &kernel.types, &moved);
     let mut stores = HashMap::new();
     count(&kernel.body, &mut stores);
     for (param, memory) in kernel.params.iter().zip(&kernel.body.args) {
@@ -19,24 +21,40 @@ pub(in crate::legalise) fn drop_unchanged(kernel: &mut Kernel) -> bool {
             stores.remove(memory);
         }
     }
-    let mut pass = Pass { needed: stores };
+    let mut pass = Pass { needed: stores, moved };
     pass.region(&mut kernel.body, vec![]);
     kernel.body != before
 }
 
 /// Drops the last ones too: what is left is to be printed, and does not verify where an output has no other store.
 pub(crate) fn drop_last_unchanged(kernel: &mut Kernel) {
-    Pass { needed: HashMap::new() }.region(&mut kernel.body, vec![]);
+    Pass { needed: HashMap::new(), moved: moved(&kernel.body) }.region(&mut kernel.body, vec![]);
+}
+
+/// The memories that are viewed or copied, and the views of them.
+fn moved(region: &Region) -> HashSet<Value> {
+    let mut found = HashSet::new();
+    for op in &region.ops {
+        match op.kind {
+            OpKind::Load(_) | OpKind::Store => {}
+            OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::DmaStart { .. } | OpKind::DmaWait => {
+                found.extend(op.operands.iter().chain(&op.results));
+            }
+            _ => op.regions.iter().for_each(|region| found.extend(moved(region))),
+        }
+    }
+    found
 }
 
 /// Drops the stores of a region that a later one covers, with nothing between them that reads or writes the same memory.
-fn stored_over(region: &mut Region, types: &[Type]) {
+fn stored_over(region: &mut Region, types: &[Type], moved: &HashSet<Value>) {
     let shape = |value: Value| types[value.0 as usize].shape();
     // The next access to a memory, where it is a store.
     let mut next: HashMap<Value, Op> = HashMap::new();
     let mut kept: Vec<Op> = vec![];
     for mut op in std::mem::take(&mut region.ops).into_iter().rev() {
         match op.kind {
+            OpKind::Load(_) | OpKind::Store if moved.contains(&op.operands[0]) => {}
             OpKind::Load(_) => {
                 next.remove(&op.operands[0]);
             }
@@ -54,7 +72,7 @@ fn stored_over(region: &mut Region, types: &[Type]) {
             _ => {
                 let mut touched = vec![];
                 op.regions.iter_mut().for_each(|region| {
-                    stored_over(region, types);
+                    stored_over(region, types, moved);
                     accesses(region, &mut touched);
                 });
                 touched.iter().for_each(|memory| drop(next.remove(memory)));
@@ -96,6 +114,8 @@ struct Held {
 
 #[derive(Clone)]
 struct Pass {
+    /// The memories that are also viewed or copied.
+    moved: HashSet<Value>,
     /// The stores that are left to each output that needs one.
     needed: HashMap<Value, usize>,
 }
@@ -108,6 +128,7 @@ impl Pass {
     /// Whether the operation stays.
     fn op(&mut self, op: &mut Op, known: &mut Vec<Held>) -> bool {
         match op.kind {
+            OpKind::Load(_) | OpKind::Store if self.moved.contains(&op.operands[0]) => {}
             OpKind::Load(_) => {
                 known.push(Held { memory: op.operands[0], starts: op.operands[1..].to_vec(), value: op.results[0] });
             }

@@ -5,6 +5,7 @@
 
 use crate::chips::Chip;
 use crate::ir::{DType, Type};
+use crate::legalise::word;
 
 /// Whether the chip has the conversion to another element type.
 pub(super) fn cast(chip: &Chip, from: Type, to: DType) -> bool {
@@ -14,11 +15,12 @@ pub(super) fn cast(chip: &Chip, from: Type, to: DType) -> bool {
     there(source)
         && there(to)
         && match source {
-            DType::F32 if !tile => to == DType::I32,
-            DType::I32 if !tile => matches!(to, DType::F32 | DType::U32),
-            DType::U32 if !tile => matches!(to, DType::F32 | DType::I32),
+            // Narrow scalars are there only on their way to and from scalar memory.
+            DType::F32 if !tile => to == DType::I32 || to == DType::Bf16 || narrow,
+            DType::I32 if !tile => matches!(to, DType::F32 | DType::U32 | DType::I16 | DType::I8 | DType::I4),
+            DType::U32 if !tile => matches!(to, DType::F32 | DType::I32 | DType::U16 | DType::U8 | DType::U4),
             DType::Bool => matches!(to, DType::I32 | DType::U32),
-            _ if !tile => false,
+            _ if !tile => to == word(source),
             DType::F32 => matches!(to, DType::Bf16 | DType::I32) || narrow,
             DType::Bf16 => to == DType::F32 || narrow,
             DType::F8E4M3Fn | DType::F8E5M2 | DType::F8E4M3B11Fnuz | DType::F4E2M1Fn => matches!(to, DType::F32 | DType::Bf16),

@@ -1,0 +1,266 @@
+//! Copies, views, scalar memory, prefetched arrays, semaphores and regions with memory of their own as each chip has them: the
+//! interpreter gives on the legalised kernel what it gives on the kernel itself, bit for bit.
+//!
+//! `LIBTPU_PATH` names libtpu.so, which then has to accept the same kernels; without it only the numbers are compared.
+
+use tpu_kernel::chips::Chip;
+use tpu_kernel::ir::{DType, Kernel, Literal, OpKind, parse};
+use tpu_kernel::launch::{Binding, Config, bind};
+use tpu_kernel::legalise::legalise;
+use tpu_kernel::mosaic;
+use tpu_kernel::passes::{canonicalise, verify};
+use tpu_tests::by_hand as kernels;
+use tpu_tests::executors::{Array, same};
+use tpu_tests::generate::Rng;
+use tpu_tests::legalised::{Original, forms};
+use tpu_tests::libtpu::{accepted, judge, library};
+
+/// The element types that move; those of 4 bits and the rarer floats too.
+const MOVED: [DType; 14] = [
+    DType::F32,
+    DType::Bf16,
+    DType::F16,
+    DType::I32,
+    DType::I16,
+    DType::I8,
+    DType::U32,
+    DType::U16,
+    DType::U8,
+    DType::F8E4M3Fn,
+    DType::F8E5M2,
+    DType::Bool,
+    DType::I4,
+    DType::U4,
+];
+
+/// A kernel with what it is launched on.
+struct Case {
+    name: String,
+    kernel: Kernel,
+    binding: Binding,
+    inputs: Vec<Array>,
+    scalars: Vec<Literal>,
+}
+
+fn random(dtype: DType, shape: &[usize], seed: u64) -> Array {
+    let mut rng = Rng::new(seed);
+    Array::new(dtype, shape, (0..shape.iter().product()).map(|_| rng.literal(dtype, 5)))
+}
+
+fn case(name: &str, text: &str, inputs: Vec<Array>, scalars: &[i32]) -> Case {
+    let mut kernel = parse(text).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
+    verify(&kernel).unwrap_or_else(|e| panic!("{name}: {e:?}\n{text}"));
+    canonicalise(&mut kernel);
+    let shapes: Vec<(DType, Vec<usize>)> = inputs.iter().map(|a| (a.dtype, a.shape.clone())).collect();
+    let binding = bind(&kernel, &Chip::V5E, &shapes, &Config::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let scalars = scalars.iter().map(|&n| Literal::from(n)).collect();
+    Case { name: name.to_string(), kernel, binding, inputs, scalars }
+}
+
+/// Every case on every chip that has its element types: the same numbers, and libtpu takes what is printed.
+fn check_all(name: &str, cases: &[Case]) {
+    for case in cases {
+        let (forms, refusals) = forms(&case.kernel);
+        let odd: Vec<_> = refusals.iter().filter(|r| !["M001", "M009"].contains(&r.code())).collect();
+        assert!(odd.is_empty() && !forms.is_empty(), "{}: {refusals:?}", case.name);
+        let original = Original::run(&case.kernel, &case.binding, &case.inputs, &case.scalars);
+        original.outputs().unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        for (form, chips) in forms {
+            let exact = |_: usize, _: usize, want, got| same(want, got);
+            original.against(&form, &exact).unwrap_or_else(|e| panic!("{} on {chips:?}: {e}", case.name));
+        }
+    }
+    let Some(library) = library() else { return };
+    for chip in Chip::ALL {
+        let legal: Vec<&Case> = cases.iter().filter(|case| legalise(&case.kernel, chip).is_ok()).collect();
+        let text = |case: &&Case| {
+            mosaic::stablehlo(&case.kernel, &case.binding, chip).unwrap_or_else(|e| panic!("{} on {}: {e}", case.name, chip.name))
+        };
+        let programs: Vec<String> = legal.iter().map(text).collect();
+        let verdicts = judge(env!("CARGO_BIN_EXE_worker"), &library, chip, programs);
+        let refused: Vec<String> = legal
+            .iter()
+            .zip(&verdicts)
+            .filter(|(_, verdict)| !accepted(verdict))
+            .map(|(case, verdict)| format!("{}: {verdict:?}", case.name))
+            .collect();
+        assert!(refused.is_empty(), "{} of {} {name} on {}:\n{}", refused.len(), legal.len(), chip.name, refused.join("\n"));
+    }
+}
+
+/// The cases of a text that has an element type in it.
+fn of_types(name: &str, text: fn(DType) -> String, shapes: &[&[usize]], scalars: &[i32]) -> Vec<Case> {
+    let of = |dtype: DType| {
+        let inputs = shapes.iter().enumerate().map(|(seed, shape)| random(dtype, shape, seed as u64 + 1)).collect();
+        case(&format!("{name} {dtype}"), &text(dtype), inputs, scalars)
+    };
+    MOVED.into_iter().map(of).collect()
+}
+
+#[test]
+fn copies_of_whole_memories() {
+    check_all("whole", &of_types("whole", kernels::whole, &[&[7, 100]], &[]));
+    check_all("between arrays", &of_types("between arrays", kernels::between_arrays, &[&[64, 256]], &[]));
+}
+
+#[test]
+fn copies_of_parts_in_a_loop() {
+    check_all("parts", &of_types("parts", kernels::parts, &[&[128, 256]], &[]));
+    check_all("buffered", &of_types("buffered", kernels::buffered, &[&[128, 100]], &[]));
+    check_all("leading", &of_types("leading", kernels::leading, &[&[5, 16, 100]], &[]));
+}
+
+#[test]
+fn copies_of_so_many_rows() {
+    for rows in [0, 2, 4] {
+        check_all("rows", &of_types("rows", kernels::rows, &[&[32, 128]], &[rows]));
+    }
+}
+
+#[test]
+fn copies_of_vectors() {
+    check_all("vectors", &of_types("vectors", kernels::vectors, &[&[4096]], &[]));
+}
+
+#[test]
+fn windows_are_ends_of_copies() {
+    check_all("windows", &of_types("windows", kernels::windows, &[&[3, 16, 128]], &[]));
+}
+
+#[test]
+fn single_rows_of_words() {
+    let of = |dtype: DType| {
+        let ids = Array::new(DType::I32, &[4], [3, 0, 6, 3].map(Literal::from));
+        case(&format!("single {dtype}"), &kernels::single_rows(dtype), vec![ids, random(dtype, &[7, 100], 1)], &[])
+    };
+    check_all("single", &[DType::F32, DType::I32, DType::U32].map(of));
+}
+
+#[test]
+fn scalar_memory() {
+    check_all("scalars", &of_types("scalars", kernels::scalars, &[&[40]], &[]));
+    check_all("table", &of_types("table", kernels::table, &[&[8, 12]], &[]));
+}
+
+#[test]
+fn prefetched_arrays_of_every_type() {
+    let of = |dtype: DType| {
+        let index = |n: i32| if dtype.is_float() { Literal::from_f32(dtype, n as f32) } else { Literal::from_int(dtype, n.into()) };
+        let ids = Array::new(dtype, &[4], [3, 0, 1, 3].map(index));
+        case(&format!("prefetch {dtype}"), &kernels::prefetch(dtype), vec![ids, random(DType::F32, &[32, 128], 1)], &[])
+    };
+    let numbers = MOVED.into_iter().filter(|&d| d != DType::Bool);
+    check_all("prefetched", &numbers.map(of).collect::<Vec<_>>());
+    let truths = Array::new(DType::Bool, &[4], [true, false, false, true].map(Literal::from));
+    let bool = case("prefetch bool", &kernels::prefetch(DType::Bool), vec![truths, random(DType::F32, &[32, 128], 1)], &[]);
+    check_all("prefetched", &[bool]);
+}
+
+#[test]
+fn regions_with_memory_of_their_own() {
+    check_all("scoped", &of_types("scoped", kernels::scoped, &[&[16, 128]], &[]));
+}
+
+#[test]
+fn semaphores() {
+    check_all("semaphores", &[case("semaphores", kernels::SEMAPHORES, vec![random(DType::I32, &[8, 128], 1)], &[])]);
+}
+
+/// Loads and stores through views start anywhere, leave elements out, and lack dimensions.
+#[test]
+fn accesses_through_views() {
+    check_all("views", &of_types("views", kernels::views, &[&[3, 32, 128]], &[1, 5]));
+    check_all("strided", &of_types("strided", kernels::strided, &[&[32, 128]], &[3]));
+}
+
+/// No view is left where only loads and stores reach through it.
+#[test]
+fn views_are_folded_into_accesses() {
+    let kernel = parse(&kernels::views(DType::F32)).expect("a kernel");
+    let legal = legalise(&kernel, &Chip::V5E).expect("a form");
+    let views = |op: &tpu_kernel::ir::Op| matches!(op.kind, OpKind::View { .. } | OpKind::ViewSqueezed(_));
+    assert!(!legal.body.ops.iter().any(views), "{legal}");
+}
+
+/// What libtpu refuses is refused before, each with its rule.
+#[test]
+fn what_cannot_be_copied_is_refused() {
+    let refusal = |name: &str, text: String, shapes: &[&[usize]]| {
+        let kernel = parse(&text).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
+        verify(&kernel).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+        let dtype = kernel.inputs().next().map_or(DType::F32, |(_, p)| p.ty.dtype());
+        let inputs: Vec<(DType, Vec<usize>)> = shapes.iter().map(|s| (dtype, s.to_vec())).collect();
+        let binding = bind(&kernel, &Chip::V5E, &inputs, &Config::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        mosaic::print(&kernel, &binding, &Chip::V5E).expect_err(name)
+    };
+    for (code, text, shape) in [
+        // A row of 16 bits at any place.
+        ("M010", kernels::part(DType::Bf16, [1, 128], "%n, %z", ""), [64, 128]),
+        ("M010", kernels::part(DType::F32, [8, 128], "%n, %z", ""), [64, 256]),
+        ("M010", kernels::part(DType::F32, [8, 128], "%z, %n", ""), [64, 256]),
+        // Bytes lie in tiles of 32 rows.
+        ("M010", kernels::part(DType::I8, [32, 128], "%n8, %z", ""), [64, 256]),
+        ("M011", kernels::part(DType::F32, [7, 256], "%z, %z", ""), [64, 256]),
+        ("M011", kernels::part(DType::F32, [8, 100], "%z, %z", ""), [64, 256]),
+        ("M012", kernels::part(DType::Bf16, [8, 128], "%z, %z", ", %n"), [64, 128]),
+        ("M012", kernels::part(DType::F32, [8, 256], "%z, %z", ", %n"), [64, 256]),
+    ] {
+        let error = refusal(code, text.clone(), &[&shape]);
+        assert_eq!(error.code(), code, "{error}\n{text}");
+    }
+    // What fits the array as a whole, or ends where it does, is no such part.
+    for (text, shape) in [
+        (kernels::part(DType::F32, [7, 100], "%z, %z", ""), [7, 100]),
+        (kernels::part(DType::F32, [8, 100], "%n8, %z", ""), [64, 100]),
+        (kernels::part(DType::F32, [1, 100], "%n, %z", ""), [64, 100]),
+        (kernels::part(DType::F32, [8, 256], "%z, %z", ", %n8"), [64, 256]),
+    ] {
+        let kernel = parse(&text).expect("a kernel");
+        let inputs = [(DType::F32, shape.to_vec())];
+        let binding = bind(&kernel, &Chip::V5E, &inputs, &Config::default()).expect("a launch that may run");
+        mosaic::print(&kernel, &binding, &Chip::V5E).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    }
+    let strided = kernels::part_strided(DType::F32);
+    assert_eq!(refusal("strided", strided, &[&[64, 128]]).code(), "M013");
+    let adds = kernels::whole(DType::F32).replace("%sem\n    dma_wait", "%sem add\n    dma_wait");
+    assert_eq!(refusal("adds", adds, &[&[7, 100]]).code(), "M014");
+    let many =
+        kernels::whole(DType::F32).replace("%sem: semaphore<dma>", "%sem: semaphore<dma>\n  scratch %more: semaphore<20x20xdma>");
+    assert_eq!(refusal("many", many, &[&[7, 100]]).code(), "M015");
+}
+
+/// A store that a copy reads is no store that a later one covers, and what a copy has written is not known from the store before.
+#[test]
+fn stores_beside_copies_stay() {
+    let text = "kernel @k() {
+  in %x: hbm<?x?xf32> = [8, 128]
+  out %first: hbm<?x?xf32> = [8, 128]
+  out %second: vmem<8x128xf32> = [8, 128] blocks [8, 128] at () {
+    %c = const 0 : i32
+    yield %c, %c
+  }
+  scratch %s: vmem<8x128xf32>
+  scratch %sem: semaphore<dma>
+  body {
+    %z = const 0 : i32
+    %one = const 1.0 : f32
+    %two = const 2.0 : f32
+    %t = broadcast %one : tile<8x128xf32>
+    %u = broadcast %two : tile<8x128xf32>
+    %to = view %first[%z, %z] : hbm<8x128xf32>
+    %from = view %x[%z, %z] : hbm<8x128xf32>
+    store %t, %s[%z, %z]
+    dma_start %s, %to, %sem
+    dma_wait %s, %to, %sem
+    store %u, %s[%z, %z]
+    dma_start %from, %s, %sem
+    dma_wait %from, %s, %sem
+    %came = load %s[%z, %z] : tile<8x128xf32>
+    store %u, %s[%z, %z]
+    %now = load %s[%z, %z] : tile<8x128xf32>
+    %sum = add %came, %now : tile<8x128xf32>
+    store %sum, %second[%z, %z]
+  }
+}";
+    check_all("stores beside copies", &[case("stores beside copies", text, vec![random(DType::F32, &[8, 128], 7)], &[])]);
+}
