@@ -281,6 +281,21 @@ fn an_output_in_hbm_that_nothing_writes() {
     assert_eq!(faults.iter().map(|fault| fault.code()).collect::<Vec<_>>(), ["V028"]);
 }
 
+#[test]
+fn bounds_of_what_is_written() {
+    #[tpu_kernel(grid(i: n))]
+    fn kernel(
+        #[prefetch([n])] ids: Prefetch<i32, 1>,
+        #[block([m] at (ids.read(i)))] x: In<f32, (D<128>,)>,
+        #[block([n * 128] at (i))] o: Out<f32, (D<128>,)>,
+    ) {
+        o.store(x.load_or(0.0));
+        ids.write(i, 0);
+    }
+    let Err(Error::Build { faults, .. }) = kernel().stage(&[DType::I32, DType::F32]) else { panic!("the kernel is wrong") };
+    assert_eq!(faults.iter().map(|fault| fault.code()).collect::<Vec<_>>(), ["B013"]);
+}
+
 /// What the macro cannot see.
 fn keep<T>(cell: &std::cell::Cell<T>, value: T) {
     cell.set(value);

@@ -30,11 +30,16 @@ fn rows_gathered_by_a_list() {
     }
 }
 
+/// A helper of an index map.
+fn pick(ids: Prefetch<i32, 1>, at: Scalar<i32>) -> Scalar<i32> {
+    ids.read(at)
+}
+
 /// A map that reads an array, and the mask of what lies outside.
 #[tpu_kernel(grid(i: n))]
 fn gather_blocks<B: Dim>(
     #[prefetch([n])] ids: Prefetch<i32, 1>,
-    #[block([m] at (ids.read(i)))] x: In<f32, (B,)>,
+    #[block([m] at (pick(ids, i)))] x: In<f32, (B,)>,
     #[block([n * 128] at (i))] o: Out<f32, (B,)>,
 ) {
     o.store(x.load_or(-1.0));
@@ -195,6 +200,34 @@ fn views_compose() {
                 row => (1024 + at) as f32 + if row >= 6 { 1.0 } else { 0.0 } + if row % 2 == 1 { 10.0 } else { 0.0 },
             })
             .collect();
+        expect(&o, &[8, 128], &want);
+    }
+}
+
+/// A part of memory that changes in a loop is not carried.
+#[tpu_kernel]
+fn added(
+    #[block([8, 128] at (0, 0))] o: Out<f32, (D<8>, D<128>)>,
+    #[scratch] buf: Vmem<f32, (D<2>, D<8>, D<128>)>,
+    n: Scalar<i32>,
+) {
+    let mut slot = buf.slot(1);
+    slot.fill(0.0);
+    for j in 0..n {
+        if j != 1 {
+            slot += j.cast::<f32>();
+        }
+        let mut row = slot.view::<(One, D<128>)>((j, 0));
+        row += 100.0;
+    }
+    o.store(slot.load());
+}
+
+#[test]
+fn a_part_grows_in_a_loop() {
+    for device in devices() {
+        let o = added().launch(&device, 4).unwrap();
+        let want: Vec<f32> = (0..1024).map(|at| if at / 128 < 4 { 105.0 } else { 5.0 }).collect();
         expect(&o, &[8, 128], &want);
     }
 }

@@ -236,7 +236,8 @@ fn operation(fault: &BuildFault) -> Option<&str> {
         | BuildFault::Index { .. }
         | BuildFault::CopyNotAwaited(_)
         | BuildFault::CopyNotMade(_)
-        | BuildFault::AwaitedElsewhere(_) => None,
+        | BuildFault::AwaitedElsewhere(_)
+        | BuildFault::BoundsOfWritten(_) => None,
     }
 }
 

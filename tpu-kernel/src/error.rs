@@ -142,6 +142,9 @@ pub enum BuildFault {
     /// B012: a wait in another branch or turn of a loop than the start.
     #[error("this waits in another loop or branch than the one that started the copy")]
     AwaitedElsewhere(Loc),
+    /// B013: the bounds of a window whose index map reads a prefetched array, in a kernel that writes to one.
+    #[error("the bounds of this window follow a prefetched array, and the kernel writes to one")]
+    BoundsOfWritten(Loc),
 }
 
 impl std::fmt::Debug for Error {
@@ -173,6 +176,7 @@ impl BuildFault {
             BuildFault::CopyNotAwaited(_) => "B010",
             BuildFault::CopyNotMade(_) => "B011",
             BuildFault::AwaitedElsewhere(_) => "B012",
+            BuildFault::BoundsOfWritten(_) => "B013",
         } else {
             BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => fault.rule.code(),
         }
@@ -184,6 +188,7 @@ impl BuildFault {
             BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => &fault.loc,
             BuildFault::ForeignValue(loc) | BuildFault::OutOfRegion(loc) | BuildFault::BrokenRegion(loc) => loc,
             BuildFault::CopyNotAwaited(loc) | BuildFault::CopyNotMade(loc) | BuildFault::AwaitedElsewhere(loc) => loc,
+            BuildFault::BoundsOfWritten(loc) => loc,
             BuildFault::Panic { loc, .. }
             | BuildFault::Overflow { loc, .. }
             | BuildFault::DivisionByZero { loc, .. }

@@ -24,6 +24,7 @@ pub(super) fn build(fault: &BuildFault) -> &'static str {
         BuildFault::CopyNotAwaited(_) => "keep what `.start(…)` returns and call `.wait()`; `.leave()` where a `.finish(…)` waits",
         BuildFault::CopyNotMade(_) => "call `.now()`, `.start(semaphore)`, or `.finish(semaphore)` for one that was started before",
         BuildFault::AwaitedElsewhere(_) => "leave the copy, `.leave()`, and wait with `copy(from, to).finish(semaphore)`",
+        BuildFault::BoundsOfWritten(_) => "keep what the kernel writes in scratch, `Smem<T, S>`, or load without bounds",
         BuildFault::Literal { dtype, .. } if !Literal::from_f32(*dtype, f32::INFINITY).as_f32().is_some_and(f32::is_infinite) => {
             "write a value within the range of the elements"
         }

@@ -57,6 +57,9 @@ fn inline(map: &Region, loc: &Loc) -> Vec<Raw> {
         raws.insert(arg, session::emit(OpKind::ProgramId(axis), &[], loc.clone()));
     }
     raws.extend(prefetched.iter().copied().zip(arrays));
+    if map.ops.iter().any(|op| op.kind == OpKind::LoadScalar) {
+        session::with(|s| s.bounds.push(loc.clone()));
+    }
     for op in &map.ops {
         let operands: Vec<Raw> = op.operands.iter().map(|v| raws[v]).collect();
         let result = session::emit(op.kind.clone(), &operands, op.loc.clone());

@@ -32,7 +32,7 @@ pub trait Memory<T, S>: Copy {
     message = "`{Self}` is not memory",
     label = "a copy moves between windows, scratch, and views of arrays in HBM; a tile is written with `.store(…)`"
 )]
-pub trait Target<T, S>: Copy {
+pub trait CopyTarget<T, S>: Copy {
     #[doc(hidden)]
     fn target(self) -> Raw;
 }
@@ -73,7 +73,7 @@ macro_rules! memory {
     };
     (written [$($g:tt)*] $ty:ty, $shape:ty) => {
         memory!(@source [$($g)*] $ty, $shape);
-        impl<E: SameElements<T>, P: SameShape<$shape>, T: Element, $($g)*> Target<E, P> for $ty {
+        impl<E: SameElements<T>, P: SameShape<$shape>, T: Element, $($g)*> CopyTarget<E, P> for $ty {
             fn target(self) -> Raw {
                 self.raw
             }
@@ -81,7 +81,7 @@ macro_rules! memory {
     };
     (read [$($g:tt)*] $ty:ty, $shape:ty) => {
         memory!(@source [$($g)*] $ty, $shape);
-        impl<E, P, T: Element, $($g)*> Target<E, P> for $ty
+        impl<E, P, T: Element, $($g)*> CopyTarget<E, P> for $ty
         where
             (): Writable<$ty>,
         {
@@ -105,7 +105,7 @@ memory!(written [S] View<HbmOutput, T, S>, S);
 /// Describes a copy from one memory to another of the same shape and element type. `.now()` makes it; `.start(semaphore)` begins
 /// it, and `.finish(semaphore)` waits for one that began elsewhere.
 #[track_caller]
-pub fn copy<T: Element, S, A: Memory<T, S>, B: Target<T, S>>(from: A, to: B) -> Transfer<T> {
+pub fn copy<T: Element, S, A: Memory<T, S>, B: CopyTarget<T, S>>(from: A, to: B) -> Transfer<T> {
     let loc = Loc::caller();
     let moved = Moved { from: from.memory(), to: to.target(), rows: None };
     Transfer { moved, priority: 0, add: false, forgotten: Forgotten::new(BuildFault::CopyNotMade, loc), of: PhantomData }

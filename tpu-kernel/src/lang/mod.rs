@@ -47,7 +47,7 @@ pub use axes::{AllAxes, Expand, Fold, Follows, HasAxes, Indexes, IsOne, SingleEl
 pub use compare::{Equality, Order};
 pub use control::{Carry, Condition, Dynamic, Known, When};
 pub use convert::{Word, pack};
-pub use copy::{Memory, SameElements, SameShape, Started, Target, Transfer, Writable, copy};
+pub use copy::{CopyTarget, Memory, SameElements, SameShape, Started, Transfer, Writable, copy};
 #[doc(hidden)]
 pub use debug::debug_print;
 pub use debug::{Checkable, Printable};

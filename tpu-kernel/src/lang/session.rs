@@ -44,6 +44,8 @@ pub(super) struct Session {
     once: Vec<u32>,
     /// While an index map is open: prefetched arrays, and its arguments for them.
     prefetched: Vec<(Value, Value)>,
+    /// Where the bounds of a window are computed from a prefetched array.
+    pub(super) bounds: Vec<Loc>,
     /// The region that made each value.
     made_in: Vec<u32>,
     constants: Constants,
@@ -60,8 +62,8 @@ impl Session {
         // Two numbers are reserved; after 2^32 kernels a wrap could meet them.
         let epoch = EPOCHS.fetch_add(1, Ordering::Relaxed).max(DEAD + 1);
         let constants = Constants::default();
-        let (faults, open, once, prefetched, made_in) = (vec![], vec![0], vec![], vec![], vec![]);
-        Session { epoch, builder, blocks, precision, faults, open, regions: 1, once, prefetched, made_in, constants }
+        let (faults, open, once, prefetched, bounds, made_in) = (vec![], vec![0], vec![], vec![], vec![], vec![]);
+        Session { epoch, builder, blocks, precision, faults, open, regions: 1, once, prefetched, bounds, made_in, constants }
     }
 
     /// The value behind a handle, or a dead one's absence; a fault is recorded once.

@@ -13,7 +13,7 @@ use super::shape::Shape;
 use super::smem::Prefetch;
 use super::value::{Handle, Scalar};
 use crate::ir::{
-    BlockDim, Builder, DType, Fault, GridDim, Kernel, Loc, OpKind, ParamKind, Rule, Semantics, SizeExpr, Space, Type, Window,
+    BlockDim, Builder, DType, Fault, GridDim, Kernel, Loc, OpKind, ParamKind, Roots, Rule, Semantics, SizeExpr, Space, Type, Window,
 };
 use crate::launch::{Config, LaunchError};
 use crate::{BuildFault, Error, passes};
@@ -107,6 +107,10 @@ pub fn stage(
     if faults.is_empty() {
         match session.builder.finish() {
             Ok(kernel) => match passes::verify(&kernel) {
+                // What is written by now is not what the index map read when the block was fetched.
+                Ok(()) if !session.bounds.is_empty() && Roots::of(&kernel).writes_prefetched(&kernel) => {
+                    faults.extend(session.bounds.into_iter().map(BuildFault::BoundsOfWritten));
+                }
                 Ok(()) => finished = Some(kernel),
                 Err(found) => faults.extend(found.into_iter().map(BuildFault::Rule)),
             },
