@@ -54,7 +54,13 @@ impl Text {
                 let start = if extent > N && rng.chance(30) { N } else { rng.below(extent.div_ceil(2)) };
                 let stride = rng.pick(&[1, 1, 1, 2, 3]);
                 let most = (extent - start - 1) / stride + 1;
-                let size = if rng.chance(30) { 1 } else if rng.chance(50) { most } else { 1 + rng.below(most) };
+                let size = if rng.chance(30) {
+                    1
+                } else if rng.chance(50) {
+                    most
+                } else {
+                    1 + rng.below(most)
+                };
                 starts.push(self.number(start, rng));
                 sizes.push(size);
                 strides.push(stride);
@@ -72,7 +78,12 @@ impl Text {
             if !axes.is_empty() {
                 let view = self.value();
                 shape = (0..shape.len()).filter(|a| !axes.contains(a)).map(|a| shape[a]).collect();
-                let _ = writeln!(self.body, "    {view} = view_squeezed {name} axes [{}] : {space}<{}{dtype}>", list(&axes), dims(&shape));
+                let _ = writeln!(
+                    self.body,
+                    "    {view} = view_squeezed {name} axes [{}] : {space}<{}{dtype}>",
+                    list(&axes),
+                    dims(&shape)
+                );
                 name = view;
             }
         }
@@ -104,7 +115,12 @@ fn program(seed: u64) -> (DType, Vec<usize>, String) {
             fits = part.iter().zip(&room).map(|(&a, &b)| a.min(b)).collect();
             if fits != part {
                 let slice = text.value();
-                let _ = writeln!(text.body, "    {slice} = slice {cut} starts [{}] : tile<{}{dtype}>", list(&vec![0; fits.len()]), dims(&fits));
+                let _ = writeln!(
+                    text.body,
+                    "    {slice} = slice {cut} starts [{}] : tile<{}{dtype}>",
+                    list(&vec![0; fits.len()]),
+                    dims(&fits)
+                );
                 cut = slice;
             }
             let _ = writeln!(text.body, "    store {cut}, {to}[{}]", list(&vec!["%z"; fits.len()]));

@@ -112,7 +112,7 @@ impl Function<'_> {
         self.known.insert(op.results[0], known);
         let (name, _) = self.end(memory);
         let ty = self.ty(memory);
-        self.squeeze(name, &ty.shape().dims().to_vec(), axes, ty).0
+        self.squeeze(name, ty.shape().dims(), axes, ty).0
     }
 
     fn known(&self, memory: Value) -> Known {
