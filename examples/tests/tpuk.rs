@@ -186,7 +186,7 @@ fn bench_measures_ours_and_the_limit() {
 fn verify_says_what_we_refuse_before_libtpu_is_asked() {
     let rows = objects(text(&run(&["verify", "add", "--chip", "v5e", "--config", "b=100,t=f32", "--json"]).stdout));
     assert_eq!(rows.len(), 1);
-    let fields = ["kernel", "config", "chip", "verdict", "reason", "estimated_cycles", "predicted_cycles"];
+    let fields = ["kernel", "config", "chip", "verdict", "reason", "estimated_cycles", "predicted_cycles", "estimate_error"];
     assert_eq!(keys(&rows[0]), fields);
     assert_eq!(rows[0]["verdict"], "unsupported");
     assert!(rows[0]["reason"].as_str().unwrap().starts_with("[L012] operand `x`"));

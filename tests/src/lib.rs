@@ -44,3 +44,7 @@ pub struct Transformations;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/tpuk.md")]
 pub struct Tpuk;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/verify.md")]
+pub struct Verify;

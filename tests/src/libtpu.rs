@@ -28,7 +28,7 @@ pub fn pool(worker: &str, library: &Library) -> Pool {
 
 /// A verdict for each program on one chip.
 pub fn judge(worker: &str, library: &Library, chip: &'static Chip, programs: Vec<String>) -> Vec<Verdict> {
-    let jobs: Vec<Job> = programs.into_iter().map(|program| Job { chip, program, estimate: false }).collect();
+    let jobs: Vec<Job> = programs.into_iter().map(|program| Job { chip, program, estimate: None }).collect();
     pool(worker, library).judge(&jobs, &mut |_, _| {}).expect("libtpu can be asked")
 }
 

@@ -184,7 +184,7 @@ pub fn inspect(sketch: &Sketch<'_>) -> Inspection {
         index_map: follows.iter().map(|&dim| sketch.grid[dim].0.to_string()).collect(),
         loc: loc(line),
     });
-    let prediction = predict(sketch, steps, &vmem, loc(14));
+    let (prediction, moved) = predict(sketch, steps, &vmem, loc(14));
     let mosaic = include_str!("../mosaic/attention.mlir");
     Inspection {
         kernel: sketch.kernel.to_string(),
@@ -205,7 +205,14 @@ pub fn inspect(sketch: &Sketch<'_>) -> Inspection {
             .collect(),
         windows: windows.collect(),
         scalars: vec![],
-        cost: Cost { flops: prediction.flops, bytes: prediction.bytes, transcendentals: 0, exact: true },
+        cost: Cost {
+            flops: sketch.flops,
+            product_flops: if multiplies(sketch) { sketch.flops } else { 0 },
+            integer_flops: sketch.flops / 64,
+            bytes: moved,
+            transcendentals: 0,
+            exact: true,
+        },
         vmem,
         stages: vec![
             Stage { name: "canonical", text: Ok("kernel @k() loc(\"examples/matmul.rs\":5:5) {\n  body {\n    %0 = const 0 : i32 loc(14:5)\n  }\n}\n".into()) },
@@ -237,8 +244,12 @@ const BYTES_PER_CYCLE: f64 = 546.0;
 const STEP: u64 = 120;
 const LATENCY: u64 = 300;
 
-/// Two buffers: the blocks of the next step arrive while this one computes.
-fn predict(sketch: &Sketch<'_>, steps: u64, vmem: &[VmemRow], loc: Loc) -> Prediction {
+fn multiplies(sketch: &Sketch<'_>) -> bool {
+    sketch.work.iter().any(|&(unit, ..)| unit == Unit::Mxu)
+}
+
+/// Two buffers: the blocks of the next step arrive while this one computes. With the bytes that move.
+fn predict(sketch: &Sketch<'_>, steps: u64, vmem: &[VmemRow], loc: Loc) -> (Prediction, u64) {
     let indices = |step: u64| {
         let mut rest = step;
         let mut all: Vec<u64> = sketch
@@ -326,12 +337,18 @@ fn predict(sketch: &Sketch<'_>, steps: u64, vmem: &[VmemRow], loc: Loc) -> Predi
         .filter_map(|s| vmem.iter().find(|row| row.name == s.what))
         .map(|row| row.packed)
         .sum();
-    Prediction {
+    let prediction = Prediction {
         chip: sketch.chip.name,
         cycles,
         bottleneck: sketch.bottleneck,
         units: busy.into_iter().collect::<Units>(),
-        overheads: Overheads { fill, drain, steps: STEP * steps.saturating_sub(1), waits: waits * steps / shown.max(1) },
+        overheads: Overheads {
+            fill,
+            drain,
+            steps: STEP * steps.saturating_sub(1),
+            waits: waits * steps / shown.max(1),
+            latency: 0,
+        },
         grid_steps: steps,
         steps: spans,
         lints: sketch
@@ -346,10 +363,9 @@ fn predict(sketch: &Sketch<'_>, steps: u64, vmem: &[VmemRow], loc: Loc) -> Predi
                 loc: loc.clone(),
             })
             .collect(),
-        flops: sketch.flops,
-        bytes: moved * steps / shown.max(1),
-        roof: Roof { flops_per_cycle: sketch.peak, bytes_per_cycle: BYTES_PER_CYCLE },
-    }
+        roof: Roof { flops_per_cycle: sketch.peak, bytes_per_cycle: BYTES_PER_CYCLE, products: multiplies(sketch) },
+    };
+    (prediction, moved * steps / shown.max(1))
 }
 
 /// Sketches at the ends of what a page has to show, each with a name.

@@ -39,6 +39,8 @@ fn a_product() {
     let block = 128 * 128;
     let want = Cost {
         flops: 2 * 512 * 384 * 256 + 4 * 2 * 2 * block,
+        product_flops: 2 * 512 * 384 * 256,
+        integer_flops: 0,
         // Both inputs change at every step; an output block leaves once.
         bytes: (24 + 24 + 8) * block * 4,
         transcendentals: 512 * 256,
@@ -50,6 +52,8 @@ fn a_product() {
     let whole = matmul().bm(128).bn(128).bk(384);
     let want = Cost {
         flops: 2 * 512 * 384 * 256,
+        product_flops: 2 * 512 * 384 * 256,
+        integer_flops: 0,
         bytes: (4 * 128 * 384 + 8 * 384 * 128 + 8 * block) * 4,
         transcendentals: 512 * 256,
         exact: true,
@@ -61,6 +65,8 @@ fn a_product() {
     let inputs: [(DType, &[usize]); 2] = [(F32, &[10, 512, 384]), (F32, &[384, 256])];
     let want = Cost {
         flops: 10 * (2 * 512 * 384 * 256 + 4 * 2 * 2 * block),
+        product_flops: 10 * 2 * 512 * 384 * 256,
+        integer_flops: 0,
         bytes: 10 * (24 + 24 + 8) * block * 4,
         transcendentals: 10 * 512 * 256,
         exact: true,
@@ -105,10 +111,17 @@ fn softmax<R: Dim, C: Dim>(
 fn a_softmax() {
     let found = softmax().r(16).c(128).cost(&[(F32, &[64, 128])]).unwrap();
     // A reduction of n elements combines n - 1; differences and quotients are one each.
-    let want = Cost { flops: 64 * (127 + 128 + 127 + 128), bytes: 2 * 64 * 128 * 4, transcendentals: 64 * 128, exact: true };
+    let want = Cost {
+        flops: 64 * (127 + 128 + 127 + 128),
+        product_flops: 0,
+        integer_flops: 0,
+        bytes: 2 * 64 * 128 * 4,
+        transcendentals: 64 * 128,
+        exact: true,
+    };
     assert_eq!(found, want);
     let nothing = softmax().r(16).c(128).cost(&[(F32, &[0, 128])]).unwrap();
-    assert_eq!(nothing, Cost { flops: 0, bytes: 0, transcendentals: 0, exact: true });
+    assert_eq!(nothing, Cost { flops: 0, product_flops: 0, integer_flops: 0, bytes: 0, transcendentals: 0, exact: true });
 }
 
 /// Loops: by a constant, by a size of the launch, by the step; and one that no number bounds.
@@ -153,7 +166,14 @@ fn loops_multiply() {
     let tile = 8 * 128;
     let found = loops().cost(&[(F32, &[40, 128])]).unwrap();
     // 5 steps: 3 sums and 40 functions each, and 0 + 1 + 2 + 3 + 4 products.
-    let want = Cost { flops: (15 + 10) * tile, bytes: 2 * 5 * tile * 4, transcendentals: 5 * 40 * tile, exact: true };
+    let want = Cost {
+        flops: (15 + 10) * tile,
+        product_flops: 0,
+        integer_flops: 0,
+        bytes: 2 * 5 * tile * 4,
+        transcendentals: 5 * 40 * tile,
+        exact: true,
+    };
     assert_eq!(found, want);
 
     let found = unbounded().cost(&[(F32, &[40, 128])]).unwrap();
@@ -283,6 +303,8 @@ fn report_34_cost_of_a_huge_attention() -> Result<(), Error> {
     let by_row = 1023 + 1 + 1024 + 1 + 1 + 1 + 1023 + 2 * 256;
     let want = Cost {
         flops: 2 * 2 * scores * d + steps * 512 * by_row + batch * heads * t * d,
+        product_flops: 2 * 2 * scores * d,
+        integer_flops: 0,
         // Queries and results once; keys and values again for each block of queries.
         bytes: batch * heads * (2 * t * d + 2 * rows * t * d) * 2,
         transcendentals: scores + steps * 512,

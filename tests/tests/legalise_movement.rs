@@ -261,3 +261,39 @@ fn what_cannot_be_copied_is_refused() {
         kernels::whole(DType::F32).replace("%sem: semaphore<dma>", "%sem: semaphore<dma>\n  scratch %more: semaphore<20x20xdma>");
     assert_eq!(refusal("many", many, &[&[7, 100]]).code(), "M015");
 }
+
+/// A store that a copy reads is no store that a later one covers, and what a copy has written is not known from the store before.
+#[test]
+fn stores_beside_copies_stay() {
+    let text = "kernel @k() {
+  in %x: hbm<?x?xf32> = [8, 128]
+  out %first: hbm<?x?xf32> = [8, 128]
+  out %second: vmem<8x128xf32> = [8, 128] blocks [8, 128] at () {
+    %c = const 0 : i32
+    yield %c, %c
+  }
+  scratch %s: vmem<8x128xf32>
+  scratch %sem: semaphore<dma>
+  body {
+    %z = const 0 : i32
+    %one = const 1.0 : f32
+    %two = const 2.0 : f32
+    %t = broadcast %one : tile<8x128xf32>
+    %u = broadcast %two : tile<8x128xf32>
+    %to = view %first[%z, %z] : hbm<8x128xf32>
+    %from = view %x[%z, %z] : hbm<8x128xf32>
+    store %t, %s[%z, %z]
+    dma_start %s, %to, %sem
+    dma_wait %s, %to, %sem
+    store %u, %s[%z, %z]
+    dma_start %from, %s, %sem
+    dma_wait %from, %s, %sem
+    %came = load %s[%z, %z] : tile<8x128xf32>
+    store %u, %s[%z, %z]
+    %now = load %s[%z, %z] : tile<8x128xf32>
+    %sum = add %came, %now : tile<8x128xf32>
+    store %sum, %second[%z, %z]
+  }
+}";
+    check_all("stores beside copies", &[case("stores beside copies", text, vec![random(DType::F32, &[8, 128], 7)], &[])]);
+}

@@ -77,6 +77,8 @@ fn kernels_stand_beside_each_other() {
         let text = module.finish(&[&doubled, &second]);
 
         assert_eq!(text.matches("tpu_custom_call").count(), 3);
+        // Of several kernels XLA decides where their arrays are.
+        assert!(!text.contains("layout_mode") && !text.contains("memory_space_colors"), "{text}");
         assert!(
             text.contains("\"stablehlo.add\"(%0, %a0) : (tensor<32x128xf32>, tensor<32x128xf32>) -> tensor<32x128xf32>"),
             "{text}"
@@ -114,7 +116,7 @@ fn operands_have_the_users_types() {
             w.store(o, tile);
             let kernel = w.finish();
             let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![vec![], vec![16, 128], vec![], vec![16, 128]] };
-            let Ok(text) = mosaic::stablehlo(&kernel, &binding, chip) else {
+            let Ok(text) = mosaic::stablehlo_placed(&kernel, &binding, chip) else {
                 assert!(!chip.product_floats.contains(&dtype), "{dtype} on {}", chip.name);
                 continue;
             };
@@ -124,10 +126,12 @@ fn operands_have_the_users_types() {
                 _ => dtype.name().to_lowercase(),
             };
             let signature = text.lines().nth(1).expect("two lines").to_lowercase();
-            let wanted = format!(
-                "main(%a0: tensor<{element}>, %a1: tensor<16x128x{element}>, %a2: tensor<i32>) -> (tensor<16x128x{element}>)"
-            );
+            let array = format!("tensor<16x128x{element}> {{mhlo.layout_mode = \"{{1,0}}\"}}");
+            let wanted = format!("main(%a0: tensor<{element}>, %a1: {array}, %a2: tensor<i32>) -> ({array})");
             assert!(signature.contains(&wanted), "{signature}");
+            // The array, and no scalar, is in device memory.
+            let colours = "\\22input_memory_space_colors\\22: [{\\22operand_index\\22: 2, \\22color\\22: 0}]";
+            assert!(text.contains(colours), "{text}");
             programs.push(text);
         }
         assert!(programs.len() >= 14, "{} types on {}", programs.len(), chip.name);

@@ -96,7 +96,7 @@ fn the_numbers_are_those_of_the_inspection() {
     let cycles =
         format!("{},{:03},{:03}", prediction.cycles / 1_000_000, prediction.cycles / 1000 % 1000, prediction.cycles % 1000);
     assert!(page.contains(&format!("<b>{cycles}</b>")), "{cycles}");
-    assert!(page.contains("<b>137.4 GFLOP</b>") && page.contains("<b>4 MiB</b>"));
+    assert!(page.contains("<b>137.4 GOP</b>") && page.contains("<b>4 MiB</b>"));
     assert!(page.contains("The first 8 of 512 steps in the grid"));
 
     let end = prediction.steps.iter().map(|span| span.end).max().unwrap();

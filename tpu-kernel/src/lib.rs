@@ -5,6 +5,7 @@
 //! (`interpret`, `cranelift`), and for a chip `legalise` → the printer (`mosaic`). No module knows a runtime: a launch goes
 //! through the trait that a runtime implements.
 
+pub mod ahead;
 pub mod chips;
 mod codes;
 pub mod cranelift;

@@ -158,7 +158,7 @@ fn ask(pool: &Pool, chip: &'static Chip, count: usize, questions: &mut dyn Itera
             match program {
                 Ok(program) => {
                     names.push(name);
-                    jobs.push(Job { chip, program, estimate: false });
+                    jobs.push(Job { chip, program, estimate: None });
                 }
                 Err((code, words)) => {
                     let rule = outcome.unsupported.entry(code).or_default();

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
-use tpu_device::libtpu::{Job, Library, Pool, PoolOptions, Verdict, serve_if_worker};
+use tpu_device::libtpu::{Estimate, Job, Library, Pool, PoolOptions, Verdict, serve_if_worker};
 use tpu_tests::prediction::points::points;
 use tpu_tests::prediction::records::{CHIPS, pairs, program, recorded};
 use tpu_tests::prediction::summary::{by_class, by_point};
@@ -64,7 +64,7 @@ fn record(file: &Path, wanted: &dyn Fn(&str, bool) -> bool) -> Result<(), Failur
                 continue;
             }
             let Some(program) = program(&point, chip) else { continue };
-            jobs.push(Job { chip, program, estimate: true });
+            jobs.push(Job { chip, program: program.clone(), estimate: Some(program) });
             names.push(key);
         }
     }
@@ -72,13 +72,13 @@ fn record(file: &Path, wanted: &dyn Fn(&str, bool) -> bool) -> Result<(), Failur
     let mut done = 0;
     let verdicts = Pool::new(&library, options).judge(&jobs, &mut |at, verdict| {
         done += 1;
-        if !matches!(verdict, Verdict::Accepted { estimated_cycles: Some(_) }) || done % 50 == 0 {
+        if !matches!(verdict, Verdict::Accepted { estimate: Estimate::Cycles(_) }) || done % 50 == 0 {
             let _ = writeln!(std::io::stderr(), "{done} of {}: {} {verdict:?}", jobs.len(), names[at].1);
         }
     })?;
     for (key, verdict) in names.into_iter().zip(verdicts) {
         match verdict {
-            Verdict::Accepted { estimated_cycles: Some(cycles) } => known.insert(key, cycles),
+            Verdict::Accepted { estimate: Estimate::Cycles(cycles) } => known.insert(key, cycles),
             _ => known.remove(&key),
         };
     }

@@ -1,9 +1,9 @@
 //! The launches by which predictions are calibrated: kernel, tiling, shapes.
 
 use super::kernels;
-use tpu_kernel::ir::{DType, Kernel};
+use tpu_kernel::ahead::Built;
+use tpu_kernel::ir::DType;
 use tpu_kernel::launch::Launchable;
-use tpu_kernel::passes::canonicalise;
 
 const BF16: DType = DType::Bf16;
 const F32: DType = DType::F32;
@@ -21,8 +21,8 @@ pub struct Point {
     pub problem: String,
     /// Its block sizes.
     pub tiling: String,
-    /// The kernel, canonical.
-    pub kernel: Kernel,
+    /// The kernel.
+    pub built: Built,
     /// Its input arrays.
     pub inputs: Vec<(DType, Vec<usize>)>,
 }
@@ -36,11 +36,10 @@ impl Point {
 
 fn point(class: &'static str, problem: String, launch: &dyn Launchable, inputs: &[(DType, &[usize])]) -> Point {
     let types: Vec<DType> = inputs.iter().map(|(dtype, _)| *dtype).collect();
-    let mut kernel = launch.stage(&types).expect("a kernel that can be built");
-    canonicalise(&mut kernel);
+    let built = Built::new(launch, &types).expect("a kernel that can be built");
     let tiling: Vec<String> = launch.config().blocks.iter().map(|(name, n)| format!("{}={n}", name.to_lowercase())).collect();
     let inputs = inputs.iter().map(|(dtype, shape)| (*dtype, shape.to_vec())).collect();
-    Point { class, held_out: false, problem, tiling: tiling.join(" "), kernel, inputs }
+    Point { class, held_out: false, problem, tiling: tiling.join(" "), built, inputs }
 }
 
 /// Every point, in a fixed order.

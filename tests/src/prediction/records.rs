@@ -3,10 +3,7 @@
 use super::points::{Point, points};
 use std::collections::HashMap;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::launch::{Binding, Config, bind};
-use tpu_kernel::legalise::legalise;
-use tpu_kernel::mosaic;
-use tpu_kernel::predict::{Prediction, predict};
+use tpu_kernel::predict::Prediction;
 
 /// The recorded estimates. A line each: chip, point, cycles. The first line names libtpu's version.
 pub const RECORDED: &str = include_str!("../../prediction/estimates.tsv");
@@ -58,37 +55,14 @@ pub fn recorded() -> HashMap<(String, String), u64> {
     fields.collect()
 }
 
-fn bound(point: &Point, chip: &Chip) -> Option<Binding> {
-    bind(&point.kernel, chip, &point.inputs, &Config::default()).ok()
-}
-
 /// The prediction of a point, where the chip can launch it.
 pub fn prediction(point: &Point, chip: &Chip) -> Option<Prediction> {
-    let binding = bound(point, chip)?;
-    let legal = legalise(&point.kernel, chip).ok()?;
-    Some(predict(&legal, &binding, chip))
+    point.built.bind(chip, &point.inputs).ok()?.predict().ok()
 }
 
-/// The program that libtpu estimates for a point: its arrays lie in device memory, row by row, as the kernel's windows take
-/// them, so that the estimate has no copies but those of windows. Left alone, XLA keeps small arrays in vector memory.
+/// The program that libtpu estimates for a point.
 pub fn program(point: &Point, chip: &Chip) -> Option<String> {
-    let text = mosaic::stablehlo(&point.kernel, &bound(point, chip)?, chip).ok()?;
-    let colours: Vec<String> =
-        (0..point.inputs.len()).map(|at| format!("{{\\22operand_index\\22: {at}, \\22color\\22: 0}}")).collect();
-    let passes = "\\22needs_layout_passes\\22: true";
-    let text = text.replace(passes, &format!("{passes}, \\22input_memory_space_colors\\22: [{}]", colours.join(", ")));
-    let (signature, rest) = text.split_once(" {\n    %")?;
-    let mut placed = String::new();
-    for part in signature.split_inclusive("tensor<") {
-        match part.split_once('>') {
-            Some((ty, after)) if placed.ends_with("tensor<") => {
-                let order: Vec<String> = (0..ty.matches('x').count()).rev().map(|d| d.to_string()).collect();
-                placed.push_str(&format!("{ty}> {{mhlo.layout_mode = \"{{{}}}\"}}{after}", order.join(",")));
-            }
-            _ => placed.push_str(part),
-        }
-    }
-    Some(format!("{placed} {{\n    %{rest}"))
+    point.built.bind(chip, &point.inputs).ok()?.stablehlo_placed().ok()
 }
 
 /// Every recorded estimate beside its prediction.

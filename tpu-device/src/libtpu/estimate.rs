@@ -17,8 +17,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tpu_kernel::chips::Chip;
 
-/// The flag that makes libtpu estimate, into the folder that it runs in.
-pub(super) const FLAG: &str = "--xla_jf_dump_static_llo_profile_to=.";
+/// The flags that make libtpu estimate, into the folder that it runs in. It estimates from a copy of the program without its
+/// conversions between registers of one width, and its check of register types then kills it: of nearly every kernel that selects
+/// or loads 16 bits on v5e and v5p. Only the estimate is without that check, the verdict is not.
+pub(super) const FLAGS: &str = "--xla_jf_dump_static_llo_profile_to=. --xla_tpu_check_llo_types=false";
 
 /// Whether libtpu can estimate for a chip: for v4 it lacks a model of the memory's latency, and dies.
 pub(super) fn estimates(chip: &Chip) -> bool {

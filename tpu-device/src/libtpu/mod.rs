@@ -21,7 +21,7 @@
 //!     };
 //!     let pool = Pool::new(&library, PoolOptions::default());
 //!     let program = "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }";
-//!     let job = Job { chip: &tpu_device::Chip::V5E, program: program.to_string(), estimate: false };
+//!     let job = Job { chip: &tpu_device::Chip::V5E, program: program.to_string(), estimate: None };
 //!     for verdict in pool.judge(&[job], &mut |_, _| {})? {
 //!         println!("{verdict:?}");
 //!     }
@@ -41,5 +41,5 @@ mod worker;
 
 pub use error::LibtpuError;
 pub use find::Library;
-pub use pool::{Job, Pool, PoolOptions, Verdict};
+pub use pool::{Estimate, Job, Pool, PoolOptions, Verdict};
 pub use serve::serve_if_worker;

@@ -1,7 +1,8 @@
 //! A pool of workers, and what they find out.
 //!
 //! Rules: a worker is reused until it dies. A verdict that may come from what the worker did before, a death, is asked for
-//! again of a new one; and an estimating worker is believed only where it accepts, because libtpu can fail at estimating.
+//! again of a new one. The verdict is that of a worker that does not estimate; where it accepts, another one is asked for the
+//! estimate alone, because libtpu can fail at estimating: how it failed is kept beside the verdict.
 
 use super::refusal;
 use super::wire::{Answer, Question};
@@ -42,8 +43,8 @@ pub struct Job {
     pub chip: &'static Chip,
     /// The program, a StableHLO module.
     pub program: String,
-    /// Whether cycles are asked for. libtpu has no estimate for v4.
-    pub estimate: bool,
+    /// The program whose cycles are asked for: the same kernel with its arrays placed, or the program itself.
+    pub estimate: Option<String>,
 }
 
 /// What libtpu says of a program.
@@ -51,8 +52,8 @@ pub struct Job {
 pub enum Verdict {
     /// It compiles.
     Accepted {
-        /// libtpu's estimate of the cycles of the whole program, the sum over its operations; where one was asked for and made.
-        estimated_cycles: Option<u64>,
+        /// How long libtpu estimates it to take.
+        estimate: Estimate,
     },
     /// It does not.
     Refused {
@@ -66,6 +67,35 @@ pub enum Verdict {
         /// The signal, with libtpu's last words where there are any; or the time limit.
         how: String,
     },
+}
+
+/// libtpu's estimate of a program that it accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Estimate {
+    /// None was asked for.
+    NotAsked,
+    /// Cycles of the whole program, the sum over its operations.
+    Cycles(u64),
+    /// There is none, and why: how libtpu died of the question, for example.
+    None(String),
+}
+
+impl Estimate {
+    /// The cycles, where there are any.
+    pub const fn cycles(&self) -> Option<u64> {
+        match self {
+            Estimate::Cycles(cycles) => Some(*cycles),
+            Estimate::NotAsked | Estimate::None(_) => None,
+        }
+    }
+
+    /// Why there are none, where some were asked for.
+    pub fn error(&self) -> Option<&str> {
+        match self {
+            Estimate::None(why) => Some(why),
+            Estimate::NotAsked | Estimate::Cycles(_) => None,
+        }
+    }
 }
 
 /// Workers that share the programs to judge. They are started when they are needed, and end with the pool.
@@ -124,33 +154,55 @@ impl Pool {
     }
 
     fn judge_one(&self, job: &Job) -> Result<Verdict, LibtpuError> {
-        if job.estimate
-            && estimate::estimates(job.chip)
-            && let (Asked::Answer(Answer::Accepted(cycles)), _) = self.ask(job, true)?
-        {
-            return Ok(Verdict::Accepted { estimated_cycles: cycles });
+        Ok(match self.ask_for_sure(job.chip, &job.program, false)? {
+            Asked::Answer(Answer::Accepted(_)) => Verdict::Accepted {
+                estimate: match &job.estimate {
+                    Some(program) => self.estimate(job.chip, program)?,
+                    None => Estimate::NotAsked,
+                },
+            },
+            Asked::Answer(Answer::Refused(words)) => {
+                Verdict::Refused { reason: refusal::reason(&words), place: refusal::place(&words, &job.program) }
+            }
+            Asked::Answer(Answer::Ready | Answer::Unfit(_)) => Verdict::Crashed { how: "its answer is none".to_string() },
+            Asked::Died(how) | Asked::Late(how) => Verdict::Crashed { how },
+        })
+    }
+
+    fn estimate(&self, chip: &Chip, program: &str) -> Result<Estimate, LibtpuError> {
+        if !estimate::estimates(chip) {
+            return Ok(Estimate::None(format!("libtpu has no estimates for {}", chip.name)));
         }
+        Ok(match self.ask_for_sure(chip, program, true)? {
+            Asked::Answer(Answer::Accepted(Some(cycles))) => Estimate::Cycles(cycles),
+            Asked::Answer(Answer::Accepted(None)) => {
+                Estimate::None("libtpu accepts the program and writes no estimate".to_string())
+            }
+            Asked::Answer(Answer::Refused(words)) => Estimate::None(refusal::reason(&words)),
+            Asked::Answer(Answer::Ready | Answer::Unfit(_)) => Estimate::None("the estimating worker's answer is none".to_string()),
+            Asked::Died(how) => Estimate::None(format!("libtpu died of estimating: {how}")),
+            Asked::Late(how) => Estimate::None(format!("estimating takes too long: {how}")),
+        })
+    }
+
+    /// Asks until the answer is no matter of what the worker did before.
+    fn ask_for_sure(&self, chip: &Chip, program: &str, estimates: bool) -> Result<Asked, LibtpuError> {
         loop {
-            return Ok(match self.ask(job, false)? {
-                (Asked::Answer(Answer::Accepted(_)), _) => Verdict::Accepted { estimated_cycles: None },
-                (Asked::Answer(Answer::Refused(words)), _) => {
-                    Verdict::Refused { reason: refusal::reason(&words), place: refusal::place(&words, &job.program) }
-                }
-                (Asked::Died(_), false) => continue,
-                (Asked::Answer(Answer::Ready | Answer::Unfit(_)), _) => Verdict::Crashed { how: "its answer is none".to_string() },
-                (Asked::Died(how) | Asked::Late(how), _) => Verdict::Crashed { how },
-            });
+            match self.ask(chip, program, estimates)? {
+                (Asked::Died(_), false) => {}
+                (asked, _) => return Ok(asked),
+            }
         }
     }
 
     /// Asks a worker, which is kept if it lives; and whether it was a new one.
-    fn ask(&self, job: &Job, estimates: bool) -> Result<(Asked, bool), LibtpuError> {
+    fn ask(&self, chip: &Chip, program: &str, estimates: bool) -> Result<(Asked, bool), LibtpuError> {
         let mut worker = match self.take(estimates) {
             Some(worker) => worker,
             None => self.start(estimates)?,
         };
         let new = worker.answered == 0;
-        let question = Question { topology: topology(job.chip), program: job.program.clone() };
+        let question = Question { topology: topology(chip), program: program.to_string() };
         let asked = worker.ask(&question, self.options.limit);
         match &asked {
             Asked::Answer(Answer::Accepted(_) | Answer::Refused(_)) => self.idle().push(worker),

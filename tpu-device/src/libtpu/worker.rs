@@ -82,7 +82,7 @@ impl Worker {
         command.env("TPU_STDERR_LOG_LEVEL", "3").env("TPU_MIN_LOG_LEVEL", "3");
         if start.estimates {
             let flags = std::env::var_os("LIBTPU_INIT_ARGS").unwrap_or_default();
-            let mut all = std::ffi::OsString::from(estimate::FLAG);
+            let mut all = std::ffi::OsString::from(estimate::FLAGS);
             all.push(" ");
             all.push(flags);
             command.env(ESTIMATES, "1").env("LIBTPU_INIT_ARGS", all);

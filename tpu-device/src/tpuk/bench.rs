@@ -80,8 +80,8 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
 fn measure<'a>(row: &Row<'a>, chip: &Chip, rounds: u64, seed: u64) -> Result<Measured<'a>, Failure> {
     let device = Device::simulated(*chip);
     let prepared = Prepared::random(&row.case, &device, seed)?;
-    let work = cost(&prepared.staged.kernel, &prepared.binding).flops as f64;
-    let passes = passes(&prepared.staged.kernel);
+    let work = cost(&prepared.staged.built.kernel, &prepared.binding).flops as f64;
+    let passes = passes(&prepared.staged.built.kernel);
     let reads: Vec<&[u8]> = prepared.inputs.iter().map(Tensor::bytes).collect();
     // The first launch compiles.
     let mut outputs: Vec<Vec<u8>> = prepared.launch(&device)?.iter().map(|o| vec![0; o.bytes().len()]).collect();

@@ -138,13 +138,13 @@ fn text(case: &Case<'_>, chip: &Chip, form: Form, stage: &str) -> Result<String,
     let bound = || staged.shapes(case).and_then(|shapes| staged.bind(chip, &shapes));
     match form {
         Form::Tpuir => Ok(match stage {
-            "staged" => staged.raw.to_string(),
-            "legalised" => staged.legalised(chip)?.to_string(),
-            _ => staged.kernel.to_string(),
+            "staged" => staged.built.recorded.to_string(),
+            "legalised" => staged.built.legalised(chip)?.to_string(),
+            _ => staged.built.kernel.to_string(),
         }),
-        Form::Clif => Ok(Executable::clif(&staged.kernel)?),
-        Form::Asm => Ok(Executable::assembly(&staged.kernel)?),
-        Form::Mosaic => staged.mosaic(chip, &bound()?),
-        Form::Stablehlo => staged.stablehlo(chip, &bound()?),
+        Form::Clif => Ok(Executable::clif(&staged.built.kernel)?),
+        Form::Asm => Ok(Executable::assembly(&staged.built.kernel)?),
+        Form::Mosaic => Ok(bound()?.mosaic()?),
+        Form::Stablehlo => Ok(bound()?.stablehlo()?),
     }
 }

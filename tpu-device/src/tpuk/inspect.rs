@@ -12,7 +12,6 @@ use clap::ArgMatches;
 use std::path::PathBuf;
 use tpu_kernel::Error;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::launch::numbers;
 
 pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Failure> {
     let mut ends = Ends::of(common.entries.len());
@@ -51,19 +50,19 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
 pub(super) fn inspect(case: &Case<'_>, chip: &'static Chip) -> Result<Inspection, Failure> {
     let staged = Staged::new(case)?;
     let shapes = staged.shapes(case)?;
-    let binding = numbers(&staged.kernel, &shapes, staged.launchable.config()).map_err(Error::from)?;
-    let tables = tables(&staged.kernel, &binding);
-    let legalised = staged.legalised(chip);
+    let launch = staged.built.bind_unchecked(chip, &shapes)?;
+    let tables = tables(&staged.built.kernel, &launch.binding);
+    let reason = |error: Error| Failure::from(error).reason;
     let stages = [
-        Stage { name: "staged", text: Ok(staged.raw.to_string()) },
-        Stage { name: "canonical", text: Ok(staged.kernel.to_string()) },
-        Stage { name: "legalised", text: legalised.as_ref().map(ToString::to_string).map_err(|e| e.reason.clone()) },
-        Stage { name: "mosaic", text: staged.mosaic(chip, &binding).map_err(|e| e.reason) },
+        Stage { name: "staged", text: Ok(staged.built.recorded.to_string()) },
+        Stage { name: "canonical", text: Ok(staged.built.kernel.to_string()) },
+        Stage { name: "legalised", text: staged.built.legalised(chip).map(|kernel| kernel.to_string()).map_err(reason) },
+        Stage { name: "mosaic", text: launch.mosaic().map_err(reason) },
     ];
     Ok(Inspection {
         kernel: case.entry.name.clone(),
         path: staged.launchable.path().to_string(),
-        loc: staged.kernel.loc.clone(),
+        loc: staged.built.kernel.loc.clone(),
         config: case.chosen(),
         sizes: tables.sizes,
         chip: *chip,
@@ -74,6 +73,6 @@ pub(super) fn inspect(case: &Case<'_>, chip: &'static Chip) -> Result<Inspection
         stages: stages.into(),
         legality: Chip::ALL.iter().map(|chip| staged.legality(chip, case)).collect(),
         cost: tables.cost,
-        prediction: staged.bind(chip, &shapes).and_then(|binding| staged.predict(chip, &binding)).map_err(|e| e.reason),
+        prediction: staged.built.bind(chip, &shapes).and_then(|launch| launch.predict()).map_err(reason),
     })
 }

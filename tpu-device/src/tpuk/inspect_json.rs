@@ -47,7 +47,7 @@ pub(super) fn object(inspection: &Inspection) -> Value {
             "code": l.refused.as_ref().map(|r| r.code),
             "reason": l.refused.as_ref().map(|r| r.reason.as_str()),
         })).collect::<Vec<_>>(),
-        "cost": {"flops": cost.flops, "bytes": cost.bytes, "transcendentals": cost.transcendentals, "exact": cost.exact},
+        "cost": {"flops": cost.flops, "product_flops": cost.product_flops, "integer_flops": cost.integer_flops, "bytes": cost.bytes, "transcendentals": cost.transcendentals, "exact": cost.exact},
         "predicted_cycles": prediction.as_ref().ok().map(|p| p.cycles),
         "bottleneck": prediction.as_ref().ok().map(|p| p.bottleneck.to_string()),
         "prediction": prediction.as_ref().map_or_else(|reason| json!({"refused": reason}), predicted),
@@ -58,15 +58,17 @@ fn predicted(prediction: &Prediction) -> Value {
     json!({
         "cycles": prediction.cycles,
         "bottleneck": prediction.bottleneck.to_string(),
+        "bottleneck_cycles": prediction.bottleneck_cycles(),
         "units": Value::Object(prediction.units.iter().map(|(unit, busy)| (unit.to_string(), json!(busy))).collect::<Map<_, _>>()),
         "overheads": {
             "fill": prediction.overheads.fill, "drain": prediction.overheads.drain,
-            "steps": prediction.overheads.steps, "waits": prediction.overheads.waits,
+            "steps": prediction.overheads.steps, "waits": prediction.overheads.waits, "latency": prediction.overheads.latency,
         },
         "grid_steps": prediction.grid_steps,
-        "flops": prediction.flops,
-        "bytes": prediction.bytes,
-        "roof": {"flops_per_cycle": prediction.roof.flops_per_cycle, "bytes_per_cycle": prediction.roof.bytes_per_cycle},
+        "roof": {
+            "flops_per_cycle": prediction.roof.flops_per_cycle, "bytes_per_cycle": prediction.roof.bytes_per_cycle,
+            "products": prediction.roof.products,
+        },
         "timeline": prediction.steps.iter().map(|span| json!({
             "unit": span.unit.name(), "what": span.what, "start": span.start, "end": span.end, "step": span.step, "buffer": span.buffer,
         })).collect::<Vec<_>>(),

@@ -14,7 +14,7 @@ pub(super) fn text(inspection: &Inspection) -> String {
 }
 
 fn write(out: &mut String, inspection: &Inspection) -> std::fmt::Result {
-    let chip = &inspection.chip;
+    let (chip, cost) = (&inspection.chip, inspection.cost);
     writeln!(out, "{} on {}  ({}, {})", inspection.kernel, chip.name, inspection.path, inspection.loc)?;
     let named = |list: Vec<String>| if list.is_empty() { "-".to_string() } else { list.join(", ") };
     writeln!(out, "  config   {}", named(inspection.config.iter().map(|(name, value)| format!("{name}={value}")).collect()))?;
@@ -43,8 +43,8 @@ fn write(out: &mut String, inspection: &Inspection) -> std::fmt::Result {
     vmem(out, inspection)?;
     writeln!(
         out,
-        "\nwork: {} flops, {} functions, {} bytes moved",
-        inspection.cost.flops, inspection.cost.transcendentals, inspection.cost.bytes
+        "\narithmetic on whole blocks: {} operations ({} of matrix products, {} on integers and masks), {} functions; {} bytes moved",
+        cost.flops, cost.product_flops, cost.integer_flops, cost.transcendentals, cost.bytes
     )?;
     writeln!(out, "\nlegality")?;
     let rows = inspection.legality.iter().map(|l| {
@@ -96,17 +96,18 @@ fn vmem(out: &mut String, inspection: &Inspection) -> std::fmt::Result {
 
 fn predicted(out: &mut String, prediction: &Prediction) -> std::fmt::Result {
     let cycles = prediction.cycles;
-    writeln!(out, "\nprediction (a model, not a measurement): {cycles} cycles, bottleneck {}", prediction.bottleneck)?;
+    let (bottleneck, most) = (prediction.bottleneck, share(prediction.bottleneck_cycles(), cycles));
+    writeln!(out, "\nprediction (a model, not a measurement): {cycles} cycles, bottleneck {bottleneck} ({most})")?;
     let rows = prediction.units.iter().filter(|(_, busy)| *busy > 0);
     section(out, rows.map(|(unit, busy)| vec![format!("  {unit}"), format!("{busy} cycles"), share(busy, cycles)]).collect())?;
     let overheads = prediction.overheads;
     writeln!(
         out,
-        "  overheads: fill {}, drain {}, steps {}, waits for copies {}",
-        overheads.fill, overheads.drain, overheads.steps, overheads.waits
+        "  overheads: fill {}, drain {}, steps {}, waits for copies {}, waits for results {}",
+        overheads.fill, overheads.drain, overheads.steps, overheads.waits, overheads.latency
     )?;
     for lint in &prediction.lints {
-        let gain = if lint.gain > 0 { format!(" (predicted gain {} cycles)", lint.gain) } else { String::new() };
+        let gain = if lint.gain > 0 { format!(" (predicted gain: up to {} cycles)", lint.gain) } else { String::new() };
         writeln!(out, "  {}: {}{gain}\n    {}\n    help: {}\n    {}", lint.rule, lint.what, lint.why, lint.help, lint.loc)?;
     }
     Ok(())

@@ -30,7 +30,7 @@ impl Prepared {
     pub(super) fn random(case: &Case<'_>, device: &Device, seed: u64) -> Result<Prepared, Failure> {
         let staged = Staged::new(case)?;
         let shapes = staged.shapes(case)?;
-        let binding = staged.bind(device.chip(), &shapes)?;
+        let binding = staged.bind(device.chip(), &shapes)?.binding;
         let scalars = case.scalars()?;
         fits(&staged, &binding)?;
         let mut random = Random::new(seed);
@@ -52,14 +52,14 @@ impl Prepared {
         let types: Vec<DType> = inputs.iter().map(Tensor::dtype).collect();
         let case = case.with_types(&types);
         let staged = Staged::new(&case)?;
-        for ((_, param), tensor) in staged.kernel.inputs().zip(&mut inputs) {
+        for ((_, param), tensor) in staged.built.kernel.inputs().zip(&mut inputs) {
             let rank = param.array().map_or(0, <[_]>::len);
             if let Some(squeezed) = tensor.without_leading_ones(rank) {
                 *tensor = squeezed;
             }
         }
         let shapes: Vec<(DType, Vec<usize>)> = inputs.iter().map(|t| (t.dtype(), t.shape().to_vec())).collect();
-        let binding = staged.bind(device.chip(), &shapes)?;
+        let binding = staged.bind(device.chip(), &shapes)?.binding;
         let scalars = case.scalars()?;
         fits(&staged, &binding)?;
         Ok(Prepared::with(&case, staged, binding, inputs, scalars))
@@ -67,7 +67,7 @@ impl Prepared {
 
     fn with(case: &Case<'_>, staged: Staged, binding: Binding, inputs: Vec<Tensor>, scalars: Vec<(String, Literal)>) -> Prepared {
         let names = case.input_names().into_iter().map(str::to_string);
-        let sizes = staged.kernel.sizes.iter().cloned().zip(binding.sizes.iter().map(|&n| usize::try_from(n).unwrap_or(0)));
+        let sizes = staged.built.kernel.sizes.iter().cloned().zip(binding.sizes.iter().map(|&n| usize::try_from(n).unwrap_or(0)));
         let sizes: Vec<(String, usize)> = sizes.collect();
         let text = case.with_sizes(&sizes).text();
         let call = Call {
@@ -97,22 +97,23 @@ impl Prepared {
 
     /// The element types of inputs and outputs.
     pub(super) fn types(&self) -> Vec<DType> {
-        self.staged.kernel.params.iter().filter(|param| param.window().is_some()).map(|param| param.ty.dtype()).collect()
+        self.staged.built.kernel.params.iter().filter(|param| param.window().is_some()).map(|param| param.ty.dtype()).collect()
     }
 
     /// The names of the outputs, in their order.
     pub(super) fn output_names(&self) -> Vec<&str> {
-        self.staged.kernel.outputs().map(|(_, param)| param.name.as_str()).collect()
+        self.staged.built.kernel.outputs().map(|(_, param)| param.name.as_str()).collect()
     }
 }
 
 /// Whether the host holds the arrays, and the numbers of a reference beside them.
 fn fits(staged: &Staged, binding: &Binding) -> Result<(), Failure> {
-    let bytes =
-        staged.kernel.params.iter().zip(&binding.arrays).filter(|(param, _)| param.array().is_some()).map(|(param, array)| {
+    let bytes = staged.built.kernel.params.iter().zip(&binding.arrays).filter(|(param, _)| param.array().is_some()).map(
+        |(param, array)| {
             let elements = array.iter().fold(1u64, |n, &d| n.saturating_mul(d as u64));
             elements.saturating_mul(param.ty.dtype().bytes() as u64 + 2 * size_of::<f64>() as u64)
-        });
+        },
+    );
     let need = bytes.fold(0u64, u64::saturating_add);
     match available() {
         Some(available) if need > available => Err(Failure::kernel(format!(

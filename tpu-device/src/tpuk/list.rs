@@ -57,7 +57,7 @@ fn row(common: &Common<'_>, entry: &super::Entry) -> Result<Row, Failure> {
         match Staged::new(&case) {
             Ok(staged) => {
                 // A kernel without inputs has the types of its outputs.
-                for (_, output) in staged.kernel.outputs().filter(|_| staged.inputs.is_empty()) {
+                for (_, output) in staged.built.kernel.outputs().filter(|_| staged.inputs.is_empty()) {
                     if !row.dtypes.contains(&output.ty.dtype()) {
                         row.dtypes.push(output.ty.dtype());
                     }

@@ -5,20 +5,15 @@ use super::failure::Failure;
 use super::inspection::{Legality, Refusal};
 use crate::guard::guarded;
 use std::sync::Arc;
+use tpu_kernel::ahead::{Bound, Built};
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{DType, Kernel, SizeId};
-use tpu_kernel::launch::{Binding, Launchable, bind};
-use tpu_kernel::legalise::legalise;
-use tpu_kernel::predict::{Prediction, predict};
-use tpu_kernel::{Error, mosaic, passes};
+use tpu_kernel::ir::{DType, SizeId};
+use tpu_kernel::launch::Launchable;
 
 /// A kernel for one case, before any chip is known.
 pub(super) struct Staged {
     pub(super) launchable: Arc<dyn Launchable>,
-    /// As its function recorded it.
-    pub(super) raw: Kernel,
-    /// As every executor takes it.
-    pub(super) kernel: Kernel,
+    pub(super) built: Built,
     /// The element types of the inputs.
     pub(super) inputs: Vec<DType>,
 }
@@ -26,16 +21,13 @@ pub(super) struct Staged {
 impl Staged {
     pub(super) fn new(case: &Case<'_>) -> Result<Staged, Failure> {
         let (launchable, inputs) = (case.kernel(), case.inputs()?);
-        let raw = guarded("building a kernel", || Ok(launchable.stage(&inputs)?))?;
-        passes::verify(&raw).map_err(|faults| Error::rules(&raw, faults))?;
-        let mut kernel = raw.clone();
-        passes::canonicalise(&mut kernel);
-        Ok(Staged { launchable, raw, kernel, inputs })
+        let built = guarded("building a kernel", || Ok(Built::new(&*launchable, &inputs)?))?;
+        Ok(Staged { launchable, built, inputs })
     }
 
     /// The shapes of the inputs, from the sizes of the case.
     pub(super) fn shapes(&self, case: &Case<'_>) -> Result<Vec<(DType, Vec<usize>)>, Failure> {
-        let kernel = &self.kernel;
+        let kernel = &self.built.kernel;
         let name = |SizeId(id): SizeId| kernel.sizes.get(id as usize).map(String::as_str).unwrap_or_default();
         let value = |id: SizeId| case.sizes.get(name(id)).and_then(|&n| i64::try_from(n).ok());
         for size in &kernel.sizes {
@@ -74,34 +66,14 @@ impl Staged {
         Ok(shapes)
     }
 
-    /// The numbers of a launch on a chip, all checked.
-    pub(super) fn bind(&self, chip: &Chip, shapes: &[(DType, Vec<usize>)]) -> Result<Binding, Failure> {
-        Ok(bind(&self.kernel, chip, shapes, self.launchable.config()).map_err(Error::from)?)
-    }
-
-    /// The module for Google's compiler, or why there is none.
-    pub(super) fn stablehlo(&self, chip: &Chip, binding: &Binding) -> Result<String, Failure> {
-        Ok(mosaic::stablehlo(&self.kernel, binding, chip).map_err(Error::from)?)
-    }
-
-    /// The kernel in the language of that compiler.
-    pub(super) fn mosaic(&self, chip: &Chip, binding: &Binding) -> Result<String, Failure> {
-        Ok(mosaic::print(&self.kernel, binding, chip).map_err(Error::from)?)
-    }
-
-    /// The kernel in operations that the chip has.
-    pub(super) fn legalised(&self, chip: &Chip) -> Result<Kernel, Failure> {
-        Ok(legalise(&self.kernel, chip).map_err(Error::from)?)
-    }
-
-    /// How long the launch would take, by the model.
-    pub(super) fn predict(&self, chip: &Chip, binding: &Binding) -> Result<Prediction, Failure> {
-        Ok(predict(&self.legalised(chip)?, binding, chip))
+    /// The launch on a chip, all checked.
+    pub(super) fn bind<'a>(&'a self, chip: &'a Chip, shapes: &[(DType, Vec<usize>)]) -> Result<Bound<'a>, Failure> {
+        Ok(self.built.bind(chip, shapes)?)
     }
 
     /// Whether the chip takes the case.
     pub(super) fn legality(&self, chip: &Chip, case: &Case<'_>) -> Legality {
-        let taken = self.shapes(case).and_then(|shapes| self.bind(chip, &shapes)).and_then(|binding| self.mosaic(chip, &binding));
+        let taken = self.shapes(case).and_then(|shapes| Ok(self.bind(chip, &shapes)?.mosaic()?));
         Legality { chip: chip.name, refused: taken.err().map(Refusal::from) }
     }
 }

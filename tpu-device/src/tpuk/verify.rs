@@ -8,13 +8,12 @@ use super::failure::{Exit, Failure};
 use super::output::{Ends, Output, complain};
 use super::progress::Progress;
 use super::staged::Staged;
-use crate::libtpu::{Job, Library, Pool, PoolOptions, Verdict};
+use crate::libtpu::{Estimate, Job, Library, Pool, PoolOptions, Verdict};
 use clap::ArgMatches;
 use serde_json::{Value, json};
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
-use tpu_kernel::chips::Chip;
 use tpu_kernel::diagnose;
 use tpu_kernel::ir::Loc;
 
@@ -34,7 +33,7 @@ struct Judged {
     reason: Option<String>,
     /// The reason at the user's line.
     rendered: Option<String>,
-    estimated: Option<u64>,
+    estimate: Estimate,
 }
 
 pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Failure> {
@@ -49,17 +48,16 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
         let staged = Staged::new(case).and_then(|staged| Ok((staged.shapes(case)?, staged))).map_err(|e| e.during(&case.title()));
         let Some((shapes, staged)) = ends.take(&progress, staged)? else { continue };
         for &chip in &common.chips {
-            let program = staged.bind(chip, &shapes).and_then(|binding| {
-                let program = staged.stablehlo(chip, &binding)?;
-                Ok((program, staged.predict(chip, &binding)?.cycles))
-            });
+            let program = staged
+                .bind(chip, &shapes)
+                .and_then(|launch| Ok((launch.stablehlo()?, launch.stablehlo_placed()?, launch.predict()?.cycles)));
             let mut row =
                 Row { kernel: case.entry.name.clone(), config: case.text(), chip: chip.name, predicted: None, judged: None };
             match program {
-                Ok((program, predicted)) => {
+                Ok((program, placed, predicted)) => {
                     row.predicted = Some(predicted);
                     job_rows.push(rows.len());
-                    jobs.push(Job { chip, program, estimate: estimate && has_estimates(chip) });
+                    jobs.push(Job { chip, program, estimate: estimate.then_some(placed) });
                 }
                 Err(failure) => row.judged = Some(Judged::unsupported(failure)),
             }
@@ -112,11 +110,6 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
 /// Programs that are judged before it is looked whether anybody still reads.
 const BATCH: usize = 64;
 
-/// libtpu aborts where it is to estimate for v4.
-fn has_estimates(chip: &Chip) -> bool {
-    chip.name != Chip::V4.name
-}
-
 /// Rows on their way out.
 struct Shown<'a> {
     rows: VecDeque<Row>,
@@ -163,13 +156,19 @@ impl Judged {
     fn unsupported(failure: Failure) -> Judged {
         let code = failure.code.map_or(String::new(), |code| format!("[{code}] "));
         let reason = Some(format!("{code}{}", failure.reason.lines().next().unwrap_or_default()));
-        Judged { verdict: "unsupported", exit: Exit::Unsupported, reason, rendered: Some(failure.text), estimated: None }
+        Judged {
+            verdict: "unsupported",
+            exit: Exit::Unsupported,
+            reason,
+            rendered: Some(failure.text),
+            estimate: Estimate::NotAsked,
+        }
     }
 
     fn by_libtpu(verdict: &Verdict, kernel: &str, chip: &str) -> Judged {
         match verdict {
-            &Verdict::Accepted { estimated_cycles } => {
-                Judged { verdict: "accepted", exit: Exit::Done, reason: None, rendered: None, estimated: estimated_cycles }
+            Verdict::Accepted { estimate } => {
+                Judged { verdict: "accepted", exit: Exit::Done, reason: None, rendered: None, estimate: estimate.clone() }
             }
             Verdict::Refused { reason, place } => {
                 let title = format!("libtpu refuses kernel `{kernel}` for {chip}: {reason}");
@@ -184,7 +183,7 @@ impl Judged {
                     exit: Exit::Refused,
                     reason: Some(format!("{at}{reason}")),
                     rendered: Some(diagnose::render_at(&title, &loc)),
-                    estimated: None,
+                    estimate: Estimate::NotAsked,
                 }
             }
             Verdict::Crashed { how } => {
@@ -195,7 +194,7 @@ impl Judged {
                     exit: Exit::Crashed,
                     reason: Some(how.clone()),
                     rendered: Some(rendered),
-                    estimated: None,
+                    estimate: Estimate::NotAsked,
                 }
             }
         }
@@ -210,24 +209,26 @@ impl Row {
             "chip": self.chip,
             "verdict": judged.verdict,
             "reason": judged.reason,
-            "estimated_cycles": judged.estimated,
+            "estimated_cycles": judged.estimate.cycles(),
             "predicted_cycles": self.predicted,
+            "estimate_error": judged.estimate.error(),
         })
     }
 
     fn text(&self, judged: &Judged, width: usize) -> String {
         let cycles = |cycles: Option<u64>| cycles.map_or("-".to_string(), |n| n.to_string());
-        let (estimated, predicted) = (cycles(judged.estimated), cycles(self.predicted));
+        let (estimated, predicted) = (cycles(judged.estimate.cycles()), cycles(self.predicted));
         let line = format!(
             "{:width$}  {:5}  {:11}  {estimated:>9} estimated  {predicted:>9} predicted  {}",
             self.kernel, self.chip, judged.verdict, self.config
         );
         // What is rendered on standard error begins with the code.
         let code = |reason: &str| judged.exit == Exit::Unsupported && reason.starts_with('[');
-        match &judged.reason {
-            Some(reason) if code(reason) => format!("{line}\n  {}", reason.split_once("] ").map_or(reason.as_str(), |r| r.1)),
-            Some(reason) => format!("{line}\n  {reason}"),
-            None => line,
+        match (&judged.reason, judged.estimate.error()) {
+            (Some(reason), _) if code(reason) => format!("{line}\n  {}", reason.split_once("] ").map_or(reason.as_str(), |r| r.1)),
+            (Some(reason), _) => format!("{line}\n  {reason}"),
+            (None, Some(why)) => format!("{line}\n  no estimate: {why}"),
+            (None, None) => line,
         }
     }
 }
@@ -261,8 +262,21 @@ mod tests {
     fn crashes_and_cycles() {
         let (json, _) = row(&Judged::by_libtpu(&Verdict::Crashed { how: "SIGSEGV".into() }, "k", "v5e"));
         assert_eq!((&json["verdict"], &json["reason"]), (&"crashed".into(), &"SIGSEGV".into()));
-        let (json, text) = row(&Judged::by_libtpu(&Verdict::Accepted { estimated_cycles: Some(9) }, "k", "v5e"));
+        let (json, text) = row(&Judged::by_libtpu(&Verdict::Accepted { estimate: Estimate::Cycles(9) }, "k", "v5e"));
         assert_eq!((&json["estimated_cycles"], &json["predicted_cycles"], &json["reason"]), (&9.into(), &7.into(), &Value::Null));
         assert!(text.contains("9 estimated") && text.contains("7 predicted") && !text.contains('\n'), "{text}");
+        assert_eq!(json["estimate_error"], Value::Null);
+    }
+
+    #[test]
+    fn an_estimate_that_fails_says_why() {
+        let verdict = Verdict::Accepted { estimate: Estimate::None("it died".into()) };
+        let (json, text) = row(&Judged::by_libtpu(&verdict, "k", "v5e"));
+        let fields: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+        let required = ["kernel", "config", "chip", "verdict", "reason", "estimated_cycles", "predicted_cycles"];
+        assert_eq!(fields, [&required[..], &["estimate_error"]].concat());
+        assert_eq!((&json["verdict"], &json["reason"]), (&"accepted".into(), &Value::Null));
+        assert_eq!((&json["estimated_cycles"], &json["estimate_error"]), (&Value::Null, &"it died".into()));
+        assert!(text.contains("- estimated") && text.ends_with("\n  no estimate: it died"), "{text}");
     }
 }

@@ -40,8 +40,8 @@ impl Memories {
         let shape = elements.shape;
         self.memories.push(Memory { name: name.to_string(), elements });
         let mut strides = [0; MAX_RANK];
-        for axis in 0..shape.rank() {
-            strides[axis] = shape.dims()[axis + 1..].iter().product();
+        for (axis, stride) in strides.iter_mut().enumerate().take(shape.rank()) {
+            *stride = shape.dims()[axis + 1..].iter().product();
         }
         View { memory: self.memories.len() - 1, first: 0, shape, strides }
     }

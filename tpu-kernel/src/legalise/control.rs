@@ -2,11 +2,12 @@
 //!
 //! Rules: masks cannot be carried or yielded, so they cross the border of a region as i32 zeros and ones and are compared
 //! again inside. A tile of rank 1 crosses as one row: libtpu lays a vector out by what made it, and the sides of a branch must
-//! agree. A loop from a negative constant, on which libtpu fails, counts from zero.
+//! agree. A loop from a negative constant, on which libtpu fails, counts from zero. Narrow tiles of which both sides of a branch hand
+//! on a part from outside cross as words: libtpu makes a selection by a scalar of that part, and has none of narrow elements.
 
 use super::lowering::Lowering;
 use super::structure::row;
-use super::{Illegal, represented};
+use super::{Illegal, represented, word};
 use crate::ir::{BinaryOp, DType, Literal, Op, OpKind, Region, Type, Value};
 
 /// The type under which a value of that type crosses the border of a region.
@@ -67,10 +68,21 @@ impl Lowering<'_> {
     /// What both sides have from outside is selected: libtpu would make that of it too late.
     pub(super) fn branch(&mut self, op: &Op) -> Result<(), Illegal> {
         let condition = self.value(op.operands[0]);
+        let mut types = self.crossings(&op.results);
+        for (at, ty) in types.iter_mut().enumerate() {
+            if let Type::Tile(dtype, shape) = *ty
+                && op.regions.iter().all(|region| passes(region, region.yields[at]))
+            {
+                *ty = Type::Tile(word(dtype), shape);
+            }
+        }
         let (mut regions, mut raw) = (vec![], vec![]);
         for region in &op.regions {
             self.builder.begin_region(&[]);
-            let yields = self.body(region, op)?;
+            let mut yields = self.body(region, op)?;
+            for (value, ty) in yields.iter_mut().zip(&types) {
+                *value = self.cast(*value, ty.dtype())?;
+            }
             regions.push(self.builder.end_region(&yields));
             raw.push(region.yields.iter().map(|&v| self.value(v)).collect::<Vec<_>>());
         }
@@ -81,7 +93,7 @@ impl Lowering<'_> {
             region.yields = computed.iter().map(|&at| region.yields[at]).collect();
         }
         let results: Vec<Value> = computed.iter().map(|&at| op.results[at]).collect();
-        let types = self.crossings(&results);
+        let types: Vec<Type> = computed.iter().map(|&at| types[at]).collect();
         let crossed = self.builder.control(OpKind::If, &[condition], regions, &types, op.loc.clone());
         self.inwards(&results, &crossed)?;
         for at in chosen {
@@ -134,10 +146,12 @@ impl Lowering<'_> {
         }
         let args = [&[Type::Scalar(DType::I32)], types].concat();
         let args = self.builder.begin_region(&args);
+        self.carried(&args[1..], inits);
         let index = if from.is_some() { self.apply(OpKind::Binary(BinaryOp::Add), &[args[0], low])? } else { args[0] };
         let yields = body(self, index, &args[1..])?;
         let region = self.builder.end_region(&yields);
-        let operands = [&[start, end, step], inits].concat();
+        let inits = self.settled(&region, 1, inits)?;
+        let operands = [&[start, end, step], inits.as_slice()].concat();
         let loc = self.loc();
         Ok(self.builder.control(OpKind::For, &operands, vec![region], types, loc))
     }
@@ -163,12 +177,29 @@ impl Lowering<'_> {
         let mut regions = vec![];
         for region in &op.regions {
             let args = self.builder.begin_region(&types);
+            self.carried(&args, &inits);
             self.inwards(&region.args, &args)?;
             let yields = self.body(region, op)?;
             regions.push(self.builder.end_region(&yields));
         }
         self.enter(op);
+        let inits = match regions.last() {
+            Some(body) => self.settled(body, 0, &inits)?,
+            None => inits,
+        };
         self.control(op, &inits, regions)
+    }
+}
+
+/// Whether a region hands on what it has from outside, at least a part of it.
+fn passes(region: &Region, value: Value) -> bool {
+    let Some(op) = region.ops.iter().find(|op| op.results.contains(&value)) else { return true };
+    let moved = || op.operands.iter().any(|&v| passes(region, v));
+    match op.kind {
+        OpKind::Const(_) => true,
+        OpKind::Reshape(_) | OpKind::Transpose(_) | OpKind::Slice { .. } | OpKind::Broadcast(_) => moved(),
+        OpKind::Concat { .. } | OpKind::Bitcast(_) => moved(),
+        _ => false,
     }
 }
 

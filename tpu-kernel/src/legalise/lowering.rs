@@ -6,6 +6,7 @@
 
 use super::divisible::{self, Fact};
 use super::memory::views::Part;
+use super::repeats::{self, Repeats};
 use super::table::{native, partial};
 use super::{Illegal, Rule, elementwise, memory, product, represented, structure};
 use crate::chips::Chip;
@@ -39,10 +40,14 @@ pub(super) struct Lowering<'a> {
     /// Trailing zero bits of new scalars, and of those of the source that have no operation.
     zeros: HashMap<Value, u32>,
     source_zeros: HashMap<Value, u32>,
+    /// Which new tiles libtpu keeps as one row or column that stands for all.
+    pub(super) repeats: HashMap<Value, Repeats>,
     /// What makes the new values, of those operations that others must know.
     made: HashMap<Value, (OpKind, Vec<Value>)>,
     /// The tile that a chain of reshapes started from.
     reshaped: HashMap<Value, Value>,
+    /// The tile that has the same elements in the same order: of a reshape, and of a transposition that moves dimensions of 1.
+    pub(super) reordered: HashMap<Value, Value>,
     /// The place and the name of the operation that is being lowered.
     loc: Loc,
     at: String,
@@ -60,8 +65,10 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         literals: HashMap::new(),
         zeros: HashMap::new(),
         source_zeros: HashMap::new(),
+        repeats: HashMap::new(),
         made: HashMap::new(),
         reshaped: HashMap::new(),
+        reordered: HashMap::new(),
         loc: source.loc.clone(),
         at: source.name.clone(),
         depth: 0,
@@ -82,6 +89,9 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         Err(fault) => unreachable!("regions are closed where they are opened: {fault}"),
     };
     tidy(&mut kernel);
+    if memory::unchanged::drop_unchanged(&mut kernel) {
+        tidy(&mut kernel);
+    }
     memory::windows::check(&kernel, chip)?;
     if let Some(rule) = memory::copies::check_semaphores(&kernel) {
         return Err(Illegal { chip: chip.name, at: kernel.name.clone(), rule, loc: kernel.loc.clone() });
@@ -215,6 +225,16 @@ impl Lowering<'_> {
         self.literals.get(&value).copied()
     }
 
+    /// The new tile of which another is a reshape; of no other, itself.
+    pub(super) fn before_reshapes(&self, value: Value) -> Value {
+        self.reshaped.get(&value).copied().unwrap_or(value)
+    }
+
+    /// Whether all rows and columns of a new tile are one for libtpu.
+    pub(super) fn repeats(&self, value: Value) -> Repeats {
+        self.repeats.get(&value).copied().unwrap_or_default()
+    }
+
     /// What is known of a new scalar.
     pub(super) fn fact(&self, value: Value) -> Fact {
         match self.literal_of(value) {
@@ -251,6 +271,14 @@ impl Lowering<'_> {
             let ty = Type::Tile(x.ty.dtype(), self.ty(value).shape());
             return if ty.shape() == *to { Ok(vec![value]) } else { self.lower(kind, &[Typed { value, ty }]) };
         }
+        if let Some(same) = self.undone(kind, operands) {
+            return Ok(vec![same]);
+        }
+        if let &[x] = operands
+            && let Some(value) = self.cut_column(kind, x.value)?
+        {
+            return self.lower(kind, &[Typed { value, ty: x.ty }]);
+        }
         let plain = operands.iter().all(|o| o.ty == self.ty(o.value));
         let types: Vec<Type> = operands.iter().map(|o| o.ty).collect();
         let results = match infer(kind, &types) {
@@ -268,16 +296,36 @@ impl Lowering<'_> {
         let values: Vec<Value> = operands.iter().map(|o| o.value).collect();
         let native =
             plain && results.iter().all(|&ty| ty == represented(ty)) && native(self.chip, kind, &types) && !partial(kind, &types);
-        if native && memory::provable(self, kind, &values) {
-            return Ok(self.emit(kind.clone(), &values));
+        let lowered = if native && memory::provable(self, kind, &values) {
+            Ok(self.emit(kind.clone(), &values))
+        } else if self.depth == DEPTH {
+            Err(self.refuse(Rule::NoLowering(types.first().map_or(DType::I32, |ty| ty.dtype()))))
+        } else {
+            self.depth += 1;
+            let lowered = self.family(kind, operands, &results);
+            self.depth -= 1;
+            lowered
+        };
+        if let (Ok(&[new]), Some(_)) = (lowered.as_deref(), flowing(kind, operands)) {
+            // What is older than its operand is known already.
+            if new > operands[0].value {
+                self.reordered.insert(new, operands[0].value);
+            }
         }
-        if self.depth == DEPTH {
-            return Err(self.refuse(Rule::NoLowering(types.first().map_or(DType::I32, |ty| ty.dtype()))));
-        }
-        self.depth += 1;
-        let lowered = self.family(kind, operands, &results);
-        self.depth -= 1;
         lowered
+    }
+
+    /// The tile from which others came, where an operation gives that again: libtpu merges such a chain to nothing too late.
+    fn undone(&self, kind: &OpKind, operands: &[Typed]) -> Option<Value> {
+        let shape = flowing(kind, operands)?;
+        let mut value = operands[0].value;
+        while let Some(&before) = self.reordered.get(&value) {
+            if self.ty(before).shape() == shape {
+                return Some(before);
+            }
+            value = before;
+        }
+        None
     }
 
     /// The lowering of what is not native.
@@ -341,10 +389,15 @@ impl Lowering<'_> {
         let name = kind.mnemonic();
         let facts: Vec<Fact> = operands.iter().map(|&v| self.fact(v)).collect();
         let zeros = divisible::of_op(&kind, &facts);
+        let tiles: Vec<(Type, Repeats)> = operands.iter().map(|&v| (self.ty(v), self.repeats(v))).collect();
+        let repeats = repeats::of_op(&kind, &tiles);
         let results = match self.builder.results(kind, operands, self.loc.clone()) {
             Ok(results) => results,
             Err(fault) => unreachable!("`{name}` in a lowering breaks a rule: {fault}"),
         };
+        if let (Some(&result), true) = (results.first(), repeats.contains(&true)) {
+            self.repeats.insert(result, repeats);
+        }
         if let (Some(literal), Some(&result)) = (known, results.first()) {
             self.literals.insert(result, literal);
         }
@@ -396,5 +449,19 @@ impl Lowering<'_> {
             Type::Tile(_, from) if from == shape => Ok(value),
             _ => self.apply(OpKind::Broadcast(shape), &[value]),
         }
+    }
+}
+
+/// The shape of the result of an operation that leaves the elements of its tile in their order: a reshape, or a transposition that
+/// only moves dimensions of 1.
+fn flowing(kind: &OpKind, operands: &[Typed]) -> Option<Shape> {
+    let shape = operands.first()?.ty.shape();
+    match kind {
+        OpKind::Reshape(to) => Some(*to),
+        OpKind::Transpose(perm) => {
+            let moved = perm.iter().filter(|&&d| shape.dim(d) != 1);
+            moved.is_sorted().then(|| Shape::new(&perm.iter().map(|&d| shape.dim(d)).collect::<Vec<_>>()))
+        }
+        _ => None,
     }
 }

@@ -15,6 +15,7 @@ mod illegal;
 mod lowering;
 pub(crate) mod memory;
 mod product;
+mod repeats;
 mod structure;
 mod table;
 

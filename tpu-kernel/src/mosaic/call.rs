@@ -5,9 +5,22 @@ use super::module::Tensor;
 use crate::ir::Loc;
 
 /// The line that calls a kernel by its text, with that much vector memory. It carries the place of the kernel, which XLA repeats in errors about all of it.
-pub(super) fn custom_call((name, loc): (&str, &Loc), limit: u64, text: &str, operands: &[Tensor], results: &[Tensor]) -> String {
+/// The placed operands are in device memory when it is called; about the others XLA decides.
+pub(super) fn custom_call(
+    (name, loc): (&str, &Loc),
+    limit: u64,
+    text: &str,
+    (operands, placed): (&[Tensor], &[usize]),
+    results: &[Tensor],
+) -> String {
+    // Colour 0 is device memory.
+    let colours: Vec<String> = placed.iter().map(|at| format!("{{\"operand_index\": {at}, \"color\": 0}}")).collect();
+    let colours = match colours.is_empty() {
+        true => String::new(),
+        false => format!(", \"input_memory_space_colors\": [{}]", colours.join(", ")),
+    };
     let config = format!(
-        "{{\"custom_call_config\": {{\"body\": \"{}\", \"needs_layout_passes\": true}}, \"scoped_memory_configs\": [{{\"memory_space\": 1, \"offset\": 0, \"size\": {limit}}}]}}",
+        "{{\"custom_call_config\": {{\"body\": \"{}\", \"needs_layout_passes\": true{colours}}}, \"scoped_memory_configs\": [{{\"memory_space\": 1, \"offset\": 0, \"size\": {limit}}}]}}",
         base64(text.as_bytes()),
     );
     let config = config.replace('"', "\\22");

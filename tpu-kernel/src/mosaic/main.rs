@@ -11,13 +11,16 @@ use crate::chips::Chip;
 use crate::ir::{BlockDim, Kernel, Param, ParamKind, Semantics, Type, Value, Window};
 use crate::launch::Binding;
 use crate::legalise::memory::place::held;
+use crate::legalise::memory::unchanged::drop_last_unchanged;
 use crate::legalise::memory::windows::{by_elements, starts};
 use crate::legalise::{Illegal, Rule, legalise};
 use std::collections::HashSet;
 
 /// The Mosaic text of a verified kernel for one binding.
 pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Illegal> {
-    let kernel = &legalise(kernel, chip)?;
+    let mut legal = legalise(kernel, chip)?;
+    drop_last_unchanged(&mut legal);
+    let kernel = &legal;
     if binding.grid.contains(&0) {
         return Err(whole(kernel, chip, "the grid has no step"));
     }

@@ -27,4 +27,4 @@ mod stablehlo;
 
 pub use main::print;
 pub use module::{Module, Tensor};
-pub use stablehlo::stablehlo;
+pub use stablehlo::{stablehlo, stablehlo_placed};

@@ -50,12 +50,20 @@ pub struct Module {
     inputs: Vec<Tensor>,
     lines: String,
     next: usize,
+    placed: bool,
 }
 
 impl Module {
     /// An empty module for a chip.
     pub fn new(name: &str, chip: &Chip) -> Module {
-        Module { name: identifier(name), chip: *chip, inputs: vec![], lines: String::new(), next: 0 }
+        Module { name: identifier(name), chip: *chip, inputs: vec![], lines: String::new(), next: 0, placed: false }
+    }
+
+    /// The same module with its arrays placed: `main` takes them row by row, and kernels find theirs in device memory, so
+    /// that XLA puts no copies around a call. Left alone it may lay arrays out another way, and keep small ones in vector memory.
+    #[must_use]
+    pub fn placed(self) -> Module {
+        Module { placed: true, ..self }
     }
 
     /// The next argument of the module's `main`.
@@ -118,6 +126,7 @@ impl Module {
         }
 
         let mut passed: Vec<Tensor> = vec![];
+        let mut placed = vec![];
         for scalar in scalars {
             passed.push(self.scalar(&scalar));
         }
@@ -126,7 +135,11 @@ impl Module {
         }
         for (array, low) in arrays {
             let held = self.store(&array);
-            passed.push(self.padded(held, &low));
+            let operand = self.padded(held, &low);
+            if self.placed {
+                placed.push(passed.len());
+            }
+            passed.push(operand);
         }
         let mut made = vec![];
         let mut outs = vec![];
@@ -137,7 +150,7 @@ impl Module {
             outs.push((param.ty.dtype(), binding.arrays[at].clone(), low));
         }
         let limit = scoped_limit(kernel, &self.chip, binding);
-        let line = call::custom_call((&identifier(&kernel.name), &kernel.loc), limit, &text, &passed, &made);
+        let line = call::custom_call((&identifier(&kernel.name), &kernel.loc), limit, &text, (&passed, &placed), &made);
         self.lines.push_str(&line);
         let mut results = vec![];
         for (tensor, (dtype, shape, low)) in made.into_iter().zip(outs) {
@@ -149,16 +162,26 @@ impl Module {
 
     /// The module's text; `main` returns these.
     pub fn finish(self, outputs: &[&Tensor]) -> String {
-        let args: Vec<String> = self.inputs.iter().map(|t| format!("{}: {}", t.name, t.ty())).collect();
-        let types = outputs.iter().map(|t| t.ty()).collect::<Vec<_>>().join(", ");
+        let args: Vec<String> = self.inputs.iter().map(|t| format!("{}: {}{}", t.name, t.ty(), self.place(t))).collect();
+        let types = outputs.iter().map(|t| format!("{}{}", t.ty(), self.place(t))).collect::<Vec<_>>().join(", ");
+        let plain = outputs.iter().map(|t| t.ty()).collect::<Vec<_>>().join(", ");
         let names = outputs.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ");
-        let returned = if outputs.is_empty() { String::new() } else { format!(" {names} : {types}") };
+        let returned = if outputs.is_empty() { String::new() } else { format!(" {names} : {plain}") };
         format!(
             "module @{} {{\n  func.func public @main({}) -> ({types}) {{\n{}    return{returned}\n  }}\n}}\n",
             self.name,
             args.join(", "),
             self.lines
         )
+    }
+
+    /// How `main` lays an argument or a result out.
+    fn place(&self, tensor: &Tensor) -> String {
+        if !self.placed || tensor.shape.is_empty() {
+            return String::new();
+        }
+        let order: Vec<String> = (0..tensor.shape.len()).rev().map(|d| d.to_string()).collect();
+        format!(" {{mhlo.layout_mode = \"{{{}}}\"}}", order.join(","))
     }
 
     fn fresh(&mut self, dtype: DType, shape: &[usize]) -> Tensor {

@@ -14,7 +14,19 @@ use crate::legalise::Illegal;
 /// # Errors
 /// The kernel has no form on the chip.
 pub fn stablehlo(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Illegal> {
-    let mut module = Module::new(&kernel.name, chip);
+    write(Module::new(&kernel.name, chip), kernel, binding)
+}
+
+/// The same with its arrays in device memory, as the kernel's windows take them: what libtpu estimates for the module is then
+/// what it estimates for the kernel. It refuses a few such modules on tpu7x whose arrays it places elsewhere.
+///
+/// # Errors
+/// The kernel has no form on the chip.
+pub fn stablehlo_placed(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Illegal> {
+    write(Module::new(&kernel.name, chip).placed(), kernel, binding)
+}
+
+fn write(mut module: Module, kernel: &Kernel, binding: &Binding) -> Result<String, Illegal> {
     let mut operands: Vec<Tensor> = vec![];
     for (at, param) in kernel.params.iter().enumerate() {
         let shape = binding.arrays.get(at).map_or(&[][..], Vec::as_slice);

@@ -12,11 +12,22 @@ use super::plan::Node;
 use super::table::Rates;
 use super::work::Product;
 use crate::chips::{Chip, LANES};
-use crate::ir::{Kernel, OpKind, Param};
+use crate::ir::{Kernel, Loc, Op, OpKind, Param};
 use crate::launch::{Binding, padded_bytes};
 
-/// Products that are looked at: each takes predictions of its own.
+/// Lints of products: each takes a prediction of its own.
 const PRODUCTS: usize = 8;
+
+/// A product that leaves part of the matrix units idle.
+#[derive(PartialEq)]
+struct Narrow {
+    rule: &'static str,
+    /// The share that it uses.
+    used: f64,
+    what: String,
+    why: String,
+    help: String,
+}
 
 /// A launch that is looked at.
 pub(super) struct Linter<'a> {
@@ -47,7 +58,7 @@ impl Linter<'_> {
         (gain >= 0.01 * self.flow.cycles && gain >= 1.0).then_some(gain as u64)
     }
 
-    /// Products that leave part of the matrix units idle.
+    /// Products that leave part of the matrix units idle. Those of which the same is said are one lint, and change together.
     fn products(&self) -> Vec<Lint> {
         let mut products = vec![];
         each(&self.model.nodes, &mut |node| {
@@ -58,57 +69,74 @@ impl Linter<'_> {
                 products.push((cost.op, Product::of(dims, *precision, lhs, rhs, self.rates)));
             }
         });
-        let mut lints = vec![];
-        for (op, product) in products.into_iter().take(PRODUCTS) {
-            let side = self.chip.mxu_size;
-            let full = |extent: usize| extent as f64 / extent.next_multiple_of(side) as f64;
-            let Product { m, n, k, .. } = product;
-            let unit = format!("{side}-wide matrix units of {}", self.chip.name);
-            let (stream, weights) = product.parts(self.chip, self.rates);
-            let narrow = [
-                (
-                    "narrow-contraction",
-                    full(k),
-                    format!("this product sums over {k} elements at a time"),
-                    format!(
-                        "the {unit} take {} rows of the right operand at once: {:.0}% of each pass are zeros",
-                        side,
-                        100.0 * (1.0 - full(k))
-                    ),
-                    format!(
-                        "contract a multiple of {side} elements in a step: a larger block of it, or several heads of {k} side by side"
-                    ),
-                ),
-                (
-                    "narrow-columns",
-                    (n as f64 / n.next_multiple_of(LANES) as f64).max(full(n)),
-                    format!("this product gives {n} columns"),
-                    format!("the {unit} give whole registers of {LANES} columns"),
-                    format!("let a step compute a multiple of {side} columns"),
-                ),
-                (
-                    "few-rows",
-                    if stream < weights { stream / weights } else { 1.0 },
-                    format!("this product has {m} rows"),
-                    "it takes longer to bring the right operand into the matrix units than to pass the rows by it".to_string(),
-                    format!(
-                        "let a step multiply more rows: with the same right operand, up to {:.0} cost nothing more",
-                        m as f64 * weights / stream.max(1.0)
-                    ),
-                ),
-            ];
-            for (rule, used, what, why, help) in narrow {
-                if used > 0.75 {
-                    continue;
+        let mut found: Vec<(Narrow, Vec<&Op>)> = vec![];
+        for (op, product) in products {
+            for narrow in self.narrow(&product).into_iter().filter(|narrow| narrow.used <= 0.75) {
+                match found.iter_mut().find(|(known, _)| *known == narrow) {
+                    Some((_, ops)) => ops.push(op),
+                    None => found.push((narrow, vec![op])),
                 }
-                let mut changed = Model::new(self.kernel, self.binding, self.chip, self.rates);
-                scale(&mut changed.nodes, op, Unit::Mxu, used);
-                let cycles = changed.flow(&changed.sampled(), true).cycles;
-                let gain = self.gain(cycles);
-                lints.extend(gain.map(|gain| Lint { rule, what, why, help, gain, loc: op.loc.clone() }));
             }
         }
-        lints
+        let lint = |(narrow, ops): (Narrow, Vec<&Op>)| {
+            let mut changed = Model::new(self.kernel, self.binding, self.chip, self.rates);
+            ops.iter().for_each(|op| scale(&mut changed.nodes, op, Unit::Mxu, narrow.used));
+            let gain = self.gain(changed.flow(&changed.sampled(), true).cycles)?;
+            let Narrow { rule, what, why, help, .. } = narrow;
+            let mut places: Vec<&Loc> = vec![];
+            ops.iter().for_each(|op| {
+                if !places.contains(&&op.loc) {
+                    places.push(&op.loc)
+                }
+            });
+            let (first, others) = places.split_first()?;
+            let what = match others.iter().map(ToString::to_string).collect::<Vec<_>>().as_slice() {
+                [] => what,
+                others => format!("{what}; so do those at {}", others.join(", ")),
+            };
+            Some(Lint { rule, what, why, help, gain, loc: Loc::clone(first) })
+        };
+        found.into_iter().take(PRODUCTS).filter_map(lint).collect()
+    }
+
+    /// The ways in which a product can leave the units idle, with the share that it uses.
+    fn narrow(&self, product: &Product) -> [Narrow; 3] {
+        let side = self.chip.mxu_size;
+        let full = |extent: usize| extent as f64 / extent.next_multiple_of(side) as f64;
+        let &Product { m, n, k, .. } = product;
+        let unit = format!("{side}-wide matrix units of {}", self.chip.name);
+        let (stream, weights) = product.parts(self.chip, self.rates);
+        [
+            Narrow {
+                rule: "narrow-contraction",
+                used: full(k),
+                what: format!("this product sums over {k} elements at a time"),
+                why: format!(
+                    "the {unit} take {side} rows of the right operand at once: {:.0}% of each pass are zeros",
+                    100.0 * (1.0 - full(k))
+                ),
+                help: format!(
+                    "contract a multiple of {side} elements in a step: a larger block of it, or several heads of {k} side by side"
+                ),
+            },
+            Narrow {
+                rule: "narrow-columns",
+                used: (n as f64 / n.next_multiple_of(LANES) as f64).max(full(n)),
+                what: format!("this product gives {n} columns"),
+                why: format!("the {unit} give whole registers of {LANES} columns"),
+                help: format!("let a step compute a multiple of {side} columns"),
+            },
+            Narrow {
+                rule: "few-rows",
+                used: if stream < weights { stream / weights } else { 1.0 },
+                what: format!("this product has {m} rows"),
+                why: "it takes longer to bring the right operand into the matrix units than to pass the rows by it".to_string(),
+                help: format!(
+                    "let a step multiply more rows: with the same right operand, up to {:.0} cost nothing more",
+                    m as f64 * weights / stream.max(1.0)
+                ),
+            },
+        ]
     }
 
     /// Each window with its channel, its padded bytes and whether its block changes.
@@ -209,16 +237,21 @@ impl Linter<'_> {
         let times =
             [4u64, 2].into_iter().find(|&n| self.window_bytes(n, n) <= self.chip.scoped_vmem_bytes && steps >= 2.0 * n as f64)?;
         let n = times as f64;
-        let gain = self.gain(self.larger(n, n, n)).filter(|&gain| gain as f64 >= 0.1 * self.flow.cycles)?;
+        // What the steps do remains: blocks that are larger save no more than the rest.
+        let rest = self.flow.cycles - (self.flow.body.cycles - self.flow.body.latency);
+        let larger = self.larger(n, n, n).max(self.flow.cycles - rest);
+        let gain = self.gain(larger).filter(|&gain| gain as f64 >= 0.1 * self.flow.cycles)?;
         let each = self.flow.cycles / steps;
         Some(Lint {
             rule: "small-steps",
             what: format!(
-                "{steps:.0} steps of {each:.0} cycles, of which {:.0} are work",
-                (self.flow.body.cycles - self.flow.body.latency) / steps
+                "{steps:.0} steps of {each:.0} cycles, of which {:.0} are waits, first results and what lies between steps",
+                rest / steps
             ),
             why: "each step waits for its copies to begin and for its first results, and has indices of its own".to_string(),
-            help: format!("make blocks {times} times as large, and the grid {times} times smaller"),
+            help: format!(
+                "make blocks {times} times as large, and the grid {times} times smaller: what the step does stays as it is"
+            ),
             gain,
             loc: self.kernel.loc.clone(),
         })

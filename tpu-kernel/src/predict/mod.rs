@@ -23,13 +23,13 @@ mod work;
 pub use report::{Bottleneck, Lint, Overheads, Prediction, Roof, Span, TIMELINE_STEPS, Unit, Units};
 
 use crate::chips::{Chip, LANES, SUBLANES};
-use crate::ir::Kernel;
-use crate::launch::{Binding, cost};
+use crate::ir::{Kernel, OpKind, Type};
+use crate::launch::Binding;
 use lints::Linter;
 use model::Model;
-use pipeline::Flow;
 use plan::Node;
 use table::Rates;
+use work::{Product, computes_packed};
 
 /// Predicts the launch of a kernel that a chip takes as it is: legalised, canonical, verified.
 ///
@@ -38,7 +38,6 @@ use table::Rates;
 pub fn predict(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Prediction {
     let rates = Rates::of(chip);
     let model = Model::new(kernel, binding, chip, rates);
-    let counted = cost(kernel, binding);
     let grid_steps = binding.grid.iter().fold(1u64, |n, &d| n.saturating_mul(u64::from(d.max(0).cast_unsigned())));
     let mut prediction = Prediction {
         chip: chip.name,
@@ -49,8 +48,6 @@ pub fn predict(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Prediction {
         grid_steps,
         steps: vec![],
         lints: vec![],
-        flops: counted.flops,
-        bytes: counted.bytes,
         roof: roof(&model, chip, rates),
     };
     if grid_steps == 0 {
@@ -59,20 +56,23 @@ pub fn predict(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Prediction {
     let turns = model.sampled();
     let flow = model.flow(&turns, true);
     prediction.cycles = cycles(flow.cycles);
+    let busiest = flow.body.work.most();
     prediction.overheads = Overheads {
         fill: cycles(flow.fill),
         drain: cycles(flow.drain),
         steps: cycles(flow.between),
         waits: cycles(flow.waits + flow.body.stalls),
+        latency: cycles((flow.body.cycles - flow.body.stalls - busiest).max(0.0)),
     };
     for unit in Unit::ALL {
         prediction.units.0[unit as usize] = cycles(match unit {
-            Unit::Dma => flow.copying - flow.copy_latency + flow.body.work.of(unit),
+            // Copies by hand go beside those of windows.
+            Unit::Dma => (flow.moving + flow.body.work.of(unit)).min(flow.cycles),
             Unit::Scalar => flow.body.work.of(unit) + flow.between,
             _ => flow.body.work.of(unit),
         });
     }
-    prediction.bottleneck = bottleneck(&flow);
+    prediction.bottleneck = bottleneck(prediction.cycles, prediction.units, prediction.overheads);
     prediction.steps = model.timeline();
     prediction.lints = Linter { kernel, binding, chip, rates, model: &model, turns: &turns, flow: &flow }.all();
     prediction
@@ -83,34 +83,35 @@ fn cycles(n: f64) -> u64 {
     n.round() as u64
 }
 
-/// What most of the time goes to.
-fn bottleneck(flow: &Flow) -> Bottleneck {
-    let body = flow.body.cycles;
-    let fill = flow.fill + flow.drain;
-    let most = body.max(fill).max(flow.waits).max(flow.between);
-    if most == body {
-        let busiest = Unit::ALL.into_iter().max_by(|a, b| flow.body.work.of(*a).total_cmp(&flow.body.work.of(*b)));
-        return match busiest {
-            Some(unit) if flow.body.work.of(unit) * 2.0 >= body => Bottleneck::Unit(unit),
-            _ => Bottleneck::Latency,
-        };
+/// The busiest unit, where it is busy at least half of the time; else what is waited for longest.
+fn bottleneck(cycles: u64, units: Units, overheads: Overheads) -> Bottleneck {
+    let busiest = units.iter().max_by_key(|&(_, busy)| busy);
+    if let Some((unit, busy)) = busiest
+        && busy.saturating_mul(2) >= cycles
+    {
+        return Bottleneck::Unit(unit);
     }
-    match () {
-        () if most == flow.waits && flow.copy_latency * 2.0 < flow.copying => Bottleneck::Unit(Unit::Dma),
-        // Copies are mostly latency: the blocks are small.
-        () if most == flow.waits || most == flow.between => Bottleneck::Steps,
-        () => Bottleneck::Fill,
-    }
+    let waiting = [Bottleneck::Fill, Bottleneck::Steps, Bottleneck::Latency];
+    waiting.into_iter().max_by_key(|&waiting| overheads.of(waiting)).unwrap_or(Bottleneck::Latency)
 }
 
+/// What the units could do at most: the matrix units, for the narrowest operands of a product; without a product the vector units.
 fn roof(model: &Model<'_>, chip: &Chip, rates: &Rates) -> Roof {
-    let mut products = false;
+    let (mut passes, mut packed) = (f64::INFINITY, 1.0f64);
     model::each(&model.nodes, &mut |node| {
-        products |= matches!(node, Node::Tile(cost) if cost.work.iter().any(|(_, w)| w.of(Unit::Mxu) > 0.0))
+        let Node::Tile(cost) = node else { return };
+        let ty = |at: usize| cost.op.operands.get(at).map(|&v| model.kernel.ty(v));
+        if let (OpKind::Dot { dims, precision }, Some(lhs), Some(rhs)) = (&cost.op.kind, ty(0), ty(1)) {
+            passes = passes.min(Product::of(dims, *precision, lhs, rhs, rates).passes);
+        } else if let Some(Type::Tile(dtype, _)) = ty(0)
+            && computes_packed(dtype, rates)
+        {
+            packed = 2.0;
+        }
     });
-    let flops_per_cycle = match products {
-        true => 2.0 * (chip.mxu_size * chip.mxu_size) as f64 / rates.row,
-        false => rates.arithmetic * (SUBLANES * LANES) as f64,
+    let flops_per_cycle = match passes.is_finite() {
+        true => 2.0 * (chip.mxu_size * chip.mxu_size) as f64 / (rates.row * passes),
+        false => packed * rates.arithmetic * (SUBLANES * LANES) as f64,
     };
-    Roof { flops_per_cycle, bytes_per_cycle: rates.copy_bytes }
+    Roof { flops_per_cycle, bytes_per_cycle: rates.copy_bytes, products: passes.is_finite() }
 }

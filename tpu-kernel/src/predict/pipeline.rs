@@ -41,6 +41,37 @@ pub(super) struct Flow {
     pub(super) copying: f64,
     /// The part of it that is latency.
     pub(super) copy_latency: f64,
+    /// Time in which bytes of at least one copy move.
+    pub(super) moving: f64,
+}
+
+/// When bytes move, and what each stretch of time stands for.
+#[derive(Default)]
+struct Moving {
+    transfers: Vec<(f64, f64)>,
+    /// Begin, end, and how many like it there are, one after the other.
+    stretches: Vec<(f64, f64, f64)>,
+}
+
+impl Moving {
+    /// The time in which at least one transfer runs.
+    fn cycles(mut self) -> f64 {
+        self.transfers.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut joined: Vec<(f64, f64)> = vec![];
+        for (start, end) in self.transfers {
+            match joined.last_mut() {
+                Some(last) if start <= last.1 => last.1 = last.1.max(end),
+                _ => joined.push((start, end)),
+            }
+        }
+        let (mut first, mut all) = (0, 0.0);
+        for (begin, end, weight) in self.stretches {
+            first += joined[first..].iter().take_while(|transfer| transfer.1 <= begin).count();
+            let inside = joined[first..].iter().take_while(|transfer| transfer.0 < end);
+            all += weight * inside.map(|transfer| transfer.1.min(end) - transfer.0.max(begin)).sum::<f64>();
+        }
+        all
+    }
 }
 
 /// What happens when, for a timeline.
@@ -64,12 +95,12 @@ impl Watch for Nobody {
 
 /// Runs the pipeline. `overlap` is false for one that waits for every copy where it starts.
 pub(super) fn run(channels: &[Channel], turns: &[Turn], between: f64, rates: &Rates, overlap: bool, watch: &mut dyn Watch) -> Flow {
-    let mut flow = Flow::default();
+    let (mut flow, mut moving) = (Flow::default(), Moving::default());
     let mut time = rates.launch;
     // When the copies that a turn waits for end: of this turn's inputs, of the next one's; of outputs likewise.
     let (mut arrives, mut left) = ([0.0f64; 2], [0.0f64; 2]);
     for at in 0..turns.len() + 2 {
-        let begin = time;
+        let mut begin = time;
         let weight = at.checked_sub(1).and_then(|s| turns.get(s)).map_or(1.0, |t| t.stands_for);
         let copy = |channel: &Channel| {
             let latency = if channel.output { rates.latency_out } else { rates.latency_in };
@@ -82,6 +113,7 @@ pub(super) fn run(channels: &[Channel], turns: &[Turn], between: f64, rates: &Ra
                 arrives[1] = arrives[1].max(time + latency + transfer);
                 flow.copying += (latency + transfer) * turn.stands_for;
                 flow.copy_latency += latency * turn.stands_for;
+                moving.transfers.push((time + latency, time + latency + transfer));
                 watch.copy(which, at, time, time + latency + transfer);
             }
             if !overlap {
@@ -92,12 +124,16 @@ pub(super) fn run(channels: &[Channel], turns: &[Turn], between: f64, rates: &Ra
         left = [left[1], 0.0];
         if let Some((done, turn)) = at.checked_sub(1).and_then(|s| Some((s, turns.get(s)?))) {
             let waited = (arrives[0] - time).max(0.0);
+            time += waited;
             if done == 0 {
-                flow.fill += waited
+                // There is one first step, whatever it stands for.
+                flow.fill += waited;
+                flow.cycles += time - begin;
+                moving.stretches.push((begin, time, 1.0));
+                begin = time;
             } else {
                 flow.waits += waited * weight
             }
-            time += waited;
             watch.between(done, time, time + between);
             time += between;
             flow.between += between * weight;
@@ -112,6 +148,7 @@ pub(super) fn run(channels: &[Channel], turns: &[Turn], between: f64, rates: &Ra
                 left[1] = left[1].max(time + latency + transfer);
                 flow.copying += (latency + transfer) * weight;
                 flow.copy_latency += latency * weight;
+                moving.transfers.push((time + latency, time + latency + transfer));
                 watch.copy(which, done, time, time + latency + transfer);
             }
         }
@@ -123,7 +160,24 @@ pub(super) fn run(channels: &[Channel], turns: &[Turn], between: f64, rates: &Ra
         }
         time += waited;
         flow.cycles += (time - begin) * weight;
+        moving.stretches.push((begin, time, weight));
     }
     flow.cycles += rates.launch;
+    flow.moving = moving.cycles();
     flow
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Moving;
+
+    #[test]
+    fn transfers_at_once_count_once() {
+        let transfers = vec![(10.0, 20.0), (5.0, 12.0), (30.0, 40.0), (31.0, 33.0)];
+        let moving = |stretches| Moving { transfers: transfers.clone(), stretches }.cycles();
+        assert_eq!(moving(vec![(0.0, 100.0, 1.0)]), 25.0);
+        assert_eq!(moving(vec![(0.0, 15.0, 1.0), (15.0, 35.0, 3.0), (35.0, 36.0, 1.0)]), 10.0 + 3.0 * 10.0 + 1.0);
+        assert_eq!(moving(vec![(20.0, 30.0, 7.0)]), 0.0);
+        assert_eq!(moving(vec![]), 0.0);
+    }
 }

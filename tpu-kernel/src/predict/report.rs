@@ -52,13 +52,13 @@ impl fmt::Display for Unit {
 /// What most of the predicted time goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bottleneck {
-    /// One unit is busy nearly all the time.
+    /// The busiest unit, which is busy at least half of the time. The others are named where no unit is.
     Unit(Unit),
     /// Operations wait for the results of others; no unit is busy throughout.
     Latency,
-    /// Each grid step is so short that entering it takes longest.
+    /// Getting from one grid step to the next, and waiting for its blocks, takes longest.
     Steps,
-    /// The launch is so short that the first copies in and the last ones out take longest.
+    /// The first copies in and the last ones out take longest.
     Fill,
     /// The grid has no step.
     Nothing,
@@ -76,8 +76,8 @@ impl fmt::Display for Bottleneck {
     }
 }
 
-/// Cycles in which each unit of a core works, over the whole launch. Copies at once count each for itself, without their
-/// latency, so that those of DMA can exceed the launch's.
+/// Cycles in which each unit of a core works, over the whole launch: never more than the launch has. DMA works where bytes of at
+/// least one copy move; the latency of a copy is none of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Units(pub(super) [u64; Unit::ALL.len()]);
 
@@ -115,6 +115,20 @@ pub struct Overheads {
     pub steps: u64,
     /// Steps that wait for a copy longer than they compute.
     pub waits: u64,
+    /// Within steps, what they take longer than their busiest unit: operations wait for the results of others.
+    pub latency: u64,
+}
+
+impl Overheads {
+    /// The cycles that a bottleneck which is no unit stands for.
+    pub(super) const fn of(&self, waiting: Bottleneck) -> u64 {
+        match waiting {
+            Bottleneck::Fill => self.fill.saturating_add(self.drain),
+            Bottleneck::Steps => self.steps.saturating_add(self.waits),
+            Bottleneck::Latency => self.latency,
+            Bottleneck::Unit(_) | Bottleneck::Nothing => 0,
+        }
+    }
 }
 
 /// A stretch of the timeline in which one unit does one thing. Times are cycles since the launch.
@@ -154,11 +168,13 @@ pub struct Lint {
 /// The most that a chip's core can do, for a roofline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roof {
-    /// Floating-point operations of the matrix units a cycle, for the element types of the kernel's products; of the
-    /// vector units where it has no product.
+    /// Operations of the matrix units a cycle, for the element types and the precision of the kernel's products, the fastest
+    /// where they differ; of the vector units, one on each element of a register, where it has no product.
     pub flops_per_cycle: f64,
     /// Bytes between device memory and vector memory a cycle.
     pub bytes_per_cycle: f64,
+    /// Whether it is that of the matrix units.
+    pub products: bool,
 }
 
 /// How long a launch would take by the model, and why. It is not a measurement.
@@ -180,12 +196,18 @@ pub struct Prediction {
     pub steps: Vec<Span>,
     /// What would help, the greatest gain first.
     pub lints: Vec<Lint>,
-    /// Arithmetic on elements, as [`launch::cost`](crate::launch::cost()) counts it.
-    pub flops: u64,
-    /// Bytes between device memory and vector memory.
-    pub bytes: u64,
     /// What the chip could do.
     pub roof: Roof,
+}
+
+impl Prediction {
+    /// The cycles of the bottleneck: those in which the unit works, or that are waited.
+    pub const fn bottleneck_cycles(&self) -> u64 {
+        match self.bottleneck {
+            Bottleneck::Unit(unit) => self.units.of(unit),
+            waiting => self.overheads.of(waiting),
+        }
+    }
 }
 
 /// The timeline ends after this many grid steps.

@@ -78,6 +78,8 @@ impl<'a> Walker<'a> {
         let mut done = Step::default();
         self.nodes(nodes, step, 0, &mut done);
         self.close(&mut done);
+        // Scalars alone take time too.
+        done.cycles = done.cycles.max(done.work.of(Unit::Scalar));
         done
     }
 

@@ -88,6 +88,11 @@ pub(super) fn binary(op: BinaryOp, dtype: DType, rates: &Rates) -> Each {
     }
 }
 
+/// Whether registers of that type are computed with two elements to a lane.
+pub(super) fn computes_packed(dtype: DType, rates: &Rates) -> bool {
+    dtype == DType::Bf16 && rates.bf16
+}
+
 /// Elementwise work on a tile of that type. Types that the chip does not compute with are widened and narrowed.
 pub(super) fn elementwise(op: Each, operands: usize, ty: Type, layout: &Layout, rates: &Rates) -> Work {
     let mut work = Work::default();
@@ -95,7 +100,7 @@ pub(super) fn elementwise(op: Each, operands: usize, ty: Type, layout: &Layout, 
         work.add(Unit::Scalar, op.arithmetic.max(1.0));
         return work;
     };
-    let native = dtype == DType::Bool || dtype.bits() == 32 || (dtype == DType::Bf16 && rates.bf16);
+    let native = dtype == DType::Bool || dtype.bits() == 32 || computes_packed(dtype, rates);
     let packed = registers(shape, bits(dtype), layout);
     let (registers, converted) = match native {
         true => (packed, 0.0),

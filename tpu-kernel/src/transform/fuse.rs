@@ -91,7 +91,7 @@ fn retype(kernel: &mut Kernel, at: usize, dtype: crate::ir::DType) -> Value {
 
 /// Refuses an operand whose elements also move on another way than by loads and stores of its own.
 fn unviewed(kernel: &Kernel, step: &'static str, at: usize) -> Result<(), TransformError> {
-    fn first<'a>(ops: &'a [Op], memory: Value) -> Option<&'a Loc> {
+    fn first(ops: &[Op], memory: Value) -> Option<&Loc> {
         ops.iter().find_map(|op| match op.kind {
             OpKind::Load(_) | OpKind::Store => None,
             _ if op.operands.contains(&memory) => Some(&op.loc),

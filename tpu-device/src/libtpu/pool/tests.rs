@@ -17,7 +17,7 @@ fn scripts(script: &str, workers: usize, limit: Duration) -> Pool {
 }
 
 fn jobs(programs: &[&str]) -> Vec<Job> {
-    programs.iter().map(|program| Job { chip: &Chip::V6E, program: program.to_string(), estimate: false }).collect()
+    programs.iter().map(|program| Job { chip: &Chip::V6E, program: program.to_string(), estimate: None }).collect()
 }
 
 /// What a worker does with a question: by its program.
@@ -34,7 +34,7 @@ const BY_PROGRAM: &str = "case $q in
 const LONG: Duration = Duration::from_secs(30);
 
 fn accepted() -> Verdict {
-    Verdict::Accepted { estimated_cycles: None }
+    Verdict::Accepted { estimate: Estimate::NotAsked }
 }
 
 fn crashed(how: &str) -> Verdict {
@@ -100,18 +100,43 @@ fn estimates_count_only_where_they_are_made() {
         *) echo '{\"accepted\":null}' >&0;;
         esac";
     let pool = pool(estimating, 1, LONG);
-    let job = |chip, program: &str, estimate| Job { chip, program: program.to_string(), estimate };
-    let cycles = |estimated_cycles| Verdict::Accepted { estimated_cycles };
+    let job = |chip, program: &str, estimate: bool| Job {
+        chip,
+        program: program.to_string(),
+        estimate: estimate.then(|| program.to_string()),
+    };
+    let accepted = |estimate| Verdict::Accepted { estimate };
+    let none = |why: &str| accepted(Estimate::None(why.to_string()));
     let jobs = [
         job(&Chip::V5E, "good", true),
         job(&Chip::V5E, "good", false),
         job(&Chip::V4, "die", true),
         job(&Chip::TPU7X, "fails", true),
         job(&Chip::V5P, "die", true),
+        job(&Chip::V6E, "silent", true),
         job(&Chip::V6E, "good", true),
     ];
     let verdicts = pool.judge(&jobs, &mut |_, _| {}).expect("verdicts");
-    assert_eq!(verdicts, [cycles(Some(41)), cycles(None), cycles(None), cycles(None), cycles(None), cycles(Some(41))]);
+    let expected = [
+        accepted(Estimate::Cycles(41)),
+        accepted(Estimate::NotAsked),
+        none("libtpu has no estimates for v4"),
+        none("no estimate"),
+        none("libtpu died of estimating: SIGABRT"),
+        none("libtpu accepts the program and writes no estimate"),
+        accepted(Estimate::Cycles(41)),
+    ];
+    assert_eq!(verdicts, expected);
+}
+
+/// An estimate fails by the program alone: a worker that dies of what it did before is replaced, and the program tried again.
+#[test]
+fn an_estimate_is_asked_for_again_of_a_new_worker() {
+    let once = scripts("echo '\"ready\"' >&0; read -r q; echo '{\"accepted\":7}' >&0; read -r q; kill -SEGV $$", 1, LONG);
+    let jobs =
+        ["a", "b", "c"].map(|program| Job { chip: &Chip::V6E, program: program.to_string(), estimate: Some(program.to_string()) });
+    let seven = Verdict::Accepted { estimate: Estimate::Cycles(7) };
+    assert_eq!(once.judge(&jobs, &mut |_, _| {}), Ok(vec![seven.clone(), seven.clone(), seven]));
 }
 
 #[test]

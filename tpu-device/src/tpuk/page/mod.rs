@@ -141,7 +141,8 @@ fn figures(inspection: &Inspection) -> String {
     match &inspection.prediction {
         Ok(prediction) => {
             let clock = inspection.chip.clock_mhz;
-            let rate = prediction.flops as f64 / prediction.cycles.max(1) as f64 * f64::from(clock) * 1e6;
+            let cost = inspection.cost;
+            let rate = cost.flops as f64 / prediction.cycles.max(1) as f64 * f64::from(clock) * 1e6;
             format!(
                 "<div class=figures>{}{}{}{memory}</div><p class=sentence>{}</p>\
                  <p class=honest>All times are predicted by a model of the chip. They are not measured.</p>",
@@ -150,13 +151,22 @@ fn figures(inspection: &Inspection) -> String {
                     &count(prediction.cycles),
                     &format!("{} at {} GHz", time(prediction.cycles, clock), digits(f64::from(clock) / 1e3))
                 ),
-                figure("bottleneck", &work::name(prediction.bottleneck), "what most of the time goes to"),
                 figure(
-                    "work",
-                    &large(prediction.flops as f64, "FLOP"),
-                    &format!("{}; {} moved", large(rate, "FLOP/s"), bytes(prediction.bytes))
+                    "bottleneck",
+                    &prediction.bottleneck.to_string(),
+                    &format!("{} of the time", share(prediction.bottleneck_cycles(), prediction.cycles))
                 ),
-                Text(&work::sentence(prediction)),
+                figure(
+                    "arithmetic on whole blocks",
+                    &large(cost.flops as f64, "OP"),
+                    &format!(
+                        "{} on integers; {}; {} moved",
+                        share(cost.integer_flops, cost.flops),
+                        large(rate, "OP/s"),
+                        bytes(cost.bytes)
+                    )
+                ),
+                Text(&work::sentence(cost.bytes, prediction)),
             )
         }
         Err(reason) => format!(

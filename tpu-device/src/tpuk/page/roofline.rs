@@ -1,7 +1,8 @@
 //! The roofline: what the chip could do with this many operations a byte, and what the kernel is predicted to do.
 //!
-//! Rules: both axes are logarithmic; roofs are the chip's, the point is a prediction. A kernel without arithmetic has no
-//! point, and is told its share of the bandwidth instead.
+//! Rules: both axes are logarithmic; roofs are the chip's, the point is a prediction. A roof of the matrix units is compared with
+//! the products alone, one of the vector units with all arithmetic. A kernel without arithmetic has no point, and is told its
+//! share of the bandwidth instead.
 
 use super::super::inspection::Inspection;
 use super::number::{bytes, digits, large, px, share};
@@ -18,8 +19,9 @@ const LETTER: f64 = 6.7;
 /// The picture with its words, or the words alone.
 pub(super) fn roofline(inspection: &Inspection, prediction: &Prediction) -> String {
     let clock = f64::from(inspection.chip.clock_mhz) * 1e6;
-    let (flops, moved, cycles) = (prediction.flops as f64, prediction.bytes as f64, prediction.cycles as f64);
-    let roof = prediction.roof;
+    let (roof, cost) = (prediction.roof, inspection.cost);
+    let flops = if roof.products { cost.product_flops } else { cost.flops };
+    let (flops, moved, cycles) = (flops as f64, cost.bytes as f64, prediction.cycles as f64);
     let positive = |x: f64| x.is_finite() && x > 0.0;
     if !positive(roof.flops_per_cycle) || !positive(roof.bytes_per_cycle) || !positive(cycles) {
         return "<p class=none>Nothing runs: there is no point to show.</p>".to_string();
@@ -31,7 +33,7 @@ pub(super) fn roofline(inspection: &Inspection, prediction: &Prediction) -> Stri
     if !positive(flops) {
         return format!(
             "<p class=none>The kernel has no arithmetic. It moves {} at {} a cycle, {} of the bandwidth ({}).</p>",
-            bytes(prediction.bytes),
+            bytes(cost.bytes),
             rate_text(rate),
             ratio(rate / roof.bytes_per_cycle),
             large(rate * clock, "B/s"),
@@ -42,11 +44,12 @@ pub(super) fn roofline(inspection: &Inspection, prediction: &Prediction) -> Stri
     let limit = roof.flops_per_cycle.min(roof.bytes_per_cycle * point.0);
     let scale = Scale::new(point, ridge, roof.flops_per_cycle, roof.bytes_per_cycle);
     let words = format!(
-        "<p class=caption><span>{} a byte, where the chip turns from bandwidth to arithmetic at {}. {} a second is {} of what \
-         the roof allows.</span></p>",
+        "<p class=caption><span>{} of {} a byte, where the chip turns from bandwidth to arithmetic at {}. {} a second is {} of \
+         what the roof allows. Blocks count in whole, also where they stick out of the arrays.</span></p>",
         operations(point.0),
+        if roof.products { "matrix products" } else { "arithmetic on elements" },
         digits(ridge),
-        large(point.1 * clock, "FLOP"),
+        large(point.1 * clock, "OP"),
         ratio(point.1 / limit),
     );
     format!("{}{words}", svg(&scale, point, ridge, limit, prediction, clock))
@@ -139,7 +142,7 @@ fn svg(scale: &Scale, point: (f64, f64), ridge: f64, limit: f64, prediction: &Pr
     let (rx, ry) = (scale.x(ridge), scale.y(roof.flops_per_cycle));
     let sy = scale.y(roof.bytes_per_cycle * 10f64.powf(scale.x.0));
     let (px_, py) = (scale.x(point.0), scale.y(point.1));
-    let peak = format!("{} FLOP a cycle · {}", digits(roof.flops_per_cycle), large(roof.flops_per_cycle * clock, "FLOP/s"));
+    let peak = format!("{} OP a cycle · {}", digits(roof.flops_per_cycle), large(roof.flops_per_cycle * clock, "OP/s"));
     let slope = format!("{} B a cycle · {}", digits(roof.bytes_per_cycle), large(roof.bytes_per_cycle * clock, "B/s"));
     let angle = (ry - sy).atan2(rx - x0).to_degrees();
     // The slope's label lies along it where there is room, in its middle and a little above.
@@ -155,7 +158,7 @@ fn svg(scale: &Scale, point: (f64, f64), ridge: f64, limit: f64, prediction: &Pr
     } else {
         String::new()
     };
-    let label = [format!("{} FLOP/B", digits(point.0)), format!("{} FLOP a cycle", digits(point.1))];
+    let label = [format!("{} OP/B", digits(point.0)), format!("{} OP a cycle", digits(point.1))];
     let (lx, ly) = (px_ + 12.0, if py + 34.0 < bottom { py + 18.0 } else { py - 20.0 });
     format!(
         "<div class=scroll><svg class=\"pic roofline\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=img aria-label=\"Roofline\">\
@@ -164,8 +167,8 @@ fn svg(scale: &Scale, point: (f64, f64), ridge: f64, limit: f64, prediction: &Pr
          <text class=roofname text-anchor=end x=\"{x1}\" y=\"{pky}\">{peak}</text>\
          <path class=gap d=\"M{pxx} {limit}V{pyy}\"/><g class=point><title>{first}, {second}</title><circle cx=\"{pxx}\" cy=\"{pyy}\" r=7 /></g>\
          <text class=pointname x=\"{lx}\" y=\"{ly}\">{first}</text><text class=pointname x=\"{lx}\" y=\"{ly2}\">{second}</text>\
-         <text class=tick x=\"{cx}\" y=\"{ay}\">operations a byte (FLOP/B)</text>\
-         <text class=tick transform=\"translate(13 {cy}) rotate(-90)\">FLOP a cycle</text></svg></div>",
+         <text class=tick x=\"{cx}\" y=\"{ay}\">operations a byte (OP/B)</text>\
+         <text class=tick transform=\"translate(13 {cy}) rotate(-90)\">operations a cycle</text></svg></div>",
         sy = px(sy),
         rx = px(rx),
         ry = px(ry),

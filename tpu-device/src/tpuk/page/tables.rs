@@ -85,7 +85,7 @@ pub(super) fn lints(inspection: &Inspection, prediction: &Prediction) -> String 
         let gain = match lint.gain {
             0 => "<span class=gain>saves memory</span>".to_string(),
             gain => format!(
-                "<span class=gain><b>−{}</b> {} cycles, {}</span>",
+                "<span class=gain>up to <b>−{}</b> {} cycles, {}</span>",
                 share(gain, prediction.cycles),
                 count(gain),
                 time(gain, inspection.chip.clock_mhz)

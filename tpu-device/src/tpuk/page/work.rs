@@ -6,28 +6,31 @@ use super::number::{count, fraction, share, time};
 use tpu_kernel::predict::{Bottleneck, Prediction, Unit};
 
 /// The bottleneck in a sentence.
-pub(super) fn sentence(prediction: &Prediction) -> String {
+pub(super) fn sentence(moved: u64, prediction: &Prediction) -> String {
     let of = |n: u64| share(n, prediction.cycles);
-    let overheads = prediction.overheads;
+    let most = of(prediction.bottleneck_cycles());
     match prediction.bottleneck {
         Bottleneck::Unit(Unit::Dma) => {
             let could = prediction.roof.bytes_per_cycle * prediction.cycles as f64;
-            let used = share(prediction.bytes, if could.is_finite() { could as u64 } else { 0 });
-            format!("Copies between device memory and vector memory set the pace: they use {used} of the bandwidth.")
+            let used = share(moved, if could.is_finite() { could as u64 } else { 0 });
+            format!(
+                "Copies between device memory and vector memory set the pace: bytes move {most} of the time, and use {used} of the \
+                 bandwidth."
+            )
         }
         Bottleneck::Unit(unit) => {
-            format!("The {} sets the pace: it works {} of the time.", long(unit), of(prediction.units.of(unit)))
+            format!("The {} sets the pace: it works {most} of the time.", long(unit))
         }
-        Bottleneck::Latency => "No unit sets the pace: operations wait for the results of others.".to_string(),
+        Bottleneck::Latency => {
+            format!("No unit works half of the time: operations wait for the results of others {most} of it.")
+        }
         // A step that waits for a copy which takes longer than it computes is short too.
         Bottleneck::Steps => format!(
-            "Each step of the grid does little: getting from one to the next and waiting for its blocks takes {} of the time.",
-            of(overheads.steps.saturating_add(overheads.waits))
+            "No unit works half of the time: getting from one step of the grid to the next and waiting for its blocks takes {most} of it."
         ),
-        Bottleneck::Fill => format!(
-            "The launch is so short that its first copies in and last copies out take longest: {} of the time.",
-            of(overheads.fill.saturating_add(overheads.drain))
-        ),
+        Bottleneck::Fill => {
+            format!("No unit works half of the time: the first copies in and the last copies out take {most} of it.")
+        }
         Bottleneck::Nothing => "The grid has no step: nothing runs.".to_string(),
     }
 }
@@ -45,25 +48,11 @@ fn long(unit: Unit) -> &'static str {
     }
 }
 
-/// A word or two for the head of the page.
-pub(super) fn name(bottleneck: Bottleneck) -> String {
-    match bottleneck {
-        Bottleneck::Unit(unit) => unit.name().to_string(),
-        other => other.to_string(),
-    }
-}
-
 /// A bar for each unit, and one for what the launch goes to.
 pub(super) fn work(inspection: &Inspection, prediction: &Prediction) -> String {
     let bar = |(unit, cycles): (Unit, u64)| {
-        // Copies at the same time each have their cycles.
-        let (text, about) = if unit == Unit::Dma && cycles > prediction.cycles {
-            let at_once = format!("{:.1}", fraction(cycles, prediction.cycles));
-            (format!("{at_once}×"), format!("copies overlap: {at_once} are under way on average"))
-        } else {
-            let about = format!("{} cycles, {}", count(cycles), time(cycles, inspection.chip.clock_mhz));
-            (share(cycles, prediction.cycles), about)
-        };
+        let about = format!("{} cycles, {}", count(cycles), time(cycles, inspection.chip.clock_mhz));
+        let text = share(cycles, prediction.cycles);
         let state = if prediction.bottleneck == Bottleneck::Unit(unit) {
             " most"
         } else if cycles == 0 {
@@ -86,10 +75,13 @@ pub(super) fn work(inspection: &Inspection, prediction: &Prediction) -> String {
 /// The whole launch, to scale.
 fn whole(inspection: &Inspection, prediction: &Prediction) -> String {
     let overheads = prediction.overheads;
-    let idle = [overheads.fill, overheads.waits, overheads.steps, overheads.drain].into_iter().fold(0u64, u64::saturating_add);
+    let idle = [overheads.fill, overheads.latency, overheads.waits, overheads.steps, overheads.drain]
+        .into_iter()
+        .fold(0u64, u64::saturating_add);
     let parts = [
         ("fill", "the first blocks arrive", overheads.fill),
         ("compute", "computing", prediction.cycles.saturating_sub(idle)),
+        ("latency", "waiting for results", overheads.latency),
         ("waits", "waiting for copies", overheads.waits),
         ("steps", "from step to step", overheads.steps),
         ("drain", "the last blocks leave", overheads.drain),
@@ -124,33 +116,31 @@ mod tests {
             chip: "v5e",
             cycles: 1000,
             bottleneck,
-            units: Units::from_iter([(Unit::Dma, 3500), (Unit::Mxu, 830)]),
-            overheads: Overheads { fill: 100, drain: 50, steps: 110, waits: 510 },
+            units: Units::from_iter([(Unit::Dma, 350), (Unit::Mxu, 830)]),
+            overheads: Overheads { fill: 100, drain: 50, steps: 110, waits: 510, latency: 70 },
             grid_steps: 4,
             steps: vec![],
             lints: vec![],
-            flops: 0,
-            bytes: 100_000,
-            roof: Roof { flops_per_cycle: 1.0, bytes_per_cycle: 500.0 },
+            roof: Roof { flops_per_cycle: 1.0, bytes_per_cycle: 500.0, products: true },
         }
     }
 
     #[test]
     fn every_bottleneck_is_a_sentence_with_its_share() {
-        let about = |bottleneck| sentence(&prediction(bottleneck));
+        let about = |bottleneck| sentence(100_000, &prediction(bottleneck));
         assert!(about(Bottleneck::Unit(Unit::Mxu)).contains("works 83% of the time"));
-        assert!(about(Bottleneck::Unit(Unit::Dma)).contains("20% of the bandwidth"));
-        assert!(about(Bottleneck::Steps).contains("62% of the time"));
-        assert!(about(Bottleneck::Fill).contains("15% of the time"));
-        assert!(about(Bottleneck::Latency).contains("No unit"));
+        assert!(about(Bottleneck::Unit(Unit::Dma)).contains("35% of the time, and use 20% of the bandwidth"));
+        assert!(about(Bottleneck::Steps).contains("takes 62% of it"));
+        assert!(about(Bottleneck::Fill).contains("take 15% of it"));
+        assert!(about(Bottleneck::Latency).contains("7% of it"));
         assert!(about(Bottleneck::Nothing).contains("nothing runs"));
         let endless = Prediction {
             cycles: 0,
-            roof: Roof { flops_per_cycle: 1.0, bytes_per_cycle: f64::INFINITY },
+            roof: Roof { flops_per_cycle: 1.0, bytes_per_cycle: f64::INFINITY, products: true },
             ..prediction(Bottleneck::Nothing)
         };
         for bottleneck in Unit::ALL.map(Bottleneck::Unit) {
-            assert!(sentence(&Prediction { bottleneck, ..endless.clone() }).contains("0%"));
+            assert!(sentence(100_000, &Prediction { bottleneck, ..endless.clone() }).contains("0%"));
         }
     }
 }

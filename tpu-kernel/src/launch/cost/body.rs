@@ -11,16 +11,21 @@ const DEPTH: usize = 8;
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Work {
     pub(super) flops: u128,
+    /// Of these, those of products of matrices, and those on integers and masks.
+    pub(super) products: u128,
+    pub(super) integers: u128,
     pub(super) transcendentals: u128,
     pub(super) exact: bool,
 }
 
 impl Work {
-    const NONE: Work = Work { flops: 0, transcendentals: 0, exact: true };
+    const NONE: Work = Work { flops: 0, products: 0, integers: 0, transcendentals: 0, exact: true };
 
     fn and(self, other: Work) -> Work {
         Work {
             flops: self.flops.saturating_add(other.flops),
+            products: self.products.saturating_add(other.products),
+            integers: self.integers.saturating_add(other.integers),
             transcendentals: self.transcendentals.saturating_add(other.transcendentals),
             exact: self.exact && other.exact,
         }
@@ -29,6 +34,8 @@ impl Work {
     fn or(self, other: Work) -> Work {
         Work {
             flops: self.flops.max(other.flops),
+            products: self.products.max(other.products),
+            integers: self.integers.max(other.integers),
             transcendentals: self.transcendentals.max(other.transcendentals),
             exact: self.exact && self == other,
         }
@@ -141,7 +148,11 @@ impl<'a> Counter<'a> {
             | OpKind::Check(_) => (0, 0),
         };
         let [flops, transcendentals] = [flops, transcendentals].map(|n| times.total.saturating_mul(n));
-        self.work = self.work.and(Work { flops, transcendentals, exact: true });
+        let products = if matches!(op.kind, OpKind::Dot { .. }) { flops } else { 0 };
+        // What a comparison or a selection works on are its operands.
+        let float = op.operands.last().is_some_and(|&v| self.kernel.ty(v).dtype().is_float());
+        let integers = if float { 0 } else { flops };
+        self.work = self.work.and(Work { flops, products, integers, transcendentals, exact: true });
         if let &[result] = op.results.as_slice()
             && let Type::Scalar(dtype) = self.kernel.ty(result)
         {

@@ -8,7 +8,7 @@
 //! sticks out of the array, each time its block index changes from one step to the next: an input when it
 //! arrives, an output when it leaves.
 //!
-//! A body counts once a step. Loops multiply by their trips. A branch counts where it is taken: as many steps as
+//! A body counts once a step, whole blocks of it: what lies past an array's edge is computed too. Loops multiply by their trips. A branch counts where it is taken: as many steps as
 //! the condition holds in, where it compares something linear in one grid index, or joins such comparisons; else as
 //! the larger arm. What is not known is counted as its most, and the cost is then not exact; a `while`, of which
 //! there is no most, as one trip.
@@ -27,8 +27,12 @@ use steps::{Times, volume};
 /// What a launch costs. Counts beyond 64 bits are the largest there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Arithmetic on elements of tiles; a product and a sum are two.
+    /// Arithmetic on elements of tiles, of any type; a product and a sum are two.
     pub flops: u64,
+    /// The part of it that products of matrices are.
+    pub product_flops: u64,
+    /// The part of it that is no floating-point arithmetic: on integers and masks, as of indices, masks and random bits.
+    pub integer_flops: u64,
     /// Bytes that move between arrays and windows.
     pub bytes: u64,
     /// Elements of mathematical functions: `exp`, `tanh`, `sqrt` …
@@ -43,7 +47,7 @@ pub struct Cost {
 /// On a kernel that [`verify`](crate::passes::verify()) refuses, or a binding of another kernel.
 pub fn cost(kernel: &Kernel, binding: &Binding) -> Cost {
     if binding.grid.contains(&0) {
-        return Cost { flops: 0, bytes: 0, transcendentals: 0, exact: true };
+        return Cost { flops: 0, product_flops: 0, integer_flops: 0, bytes: 0, transcendentals: 0, exact: true };
     }
     let numbers = Numbers { sizes: &binding.sizes, grid: &binding.grid };
     let steps: Vec<Range> = binding.grid.iter().map(|&n| Range { lo: 0, hi: i64::from(n) - 1 }).collect();
@@ -64,8 +68,10 @@ pub fn cost(kernel: &Kernel, binding: &Binding) -> Cost {
             u64::MAX
         })
     };
-    let (flops, bytes, transcendentals) = (fit(counter.work.flops), fit(bytes), fit(counter.work.transcendentals));
-    Cost { flops, bytes, transcendentals, exact }
+    let work = counter.work;
+    let [flops, product_flops, integer_flops] = [work.flops, work.products, work.integers].map(&mut fit);
+    let (bytes, transcendentals) = (fit(bytes), fit(work.transcendentals));
+    Cost { flops, product_flops, integer_flops, bytes, transcendentals, exact }
 }
 
 /// Bytes of a window's block, as the chip packs its elements.

@@ -8,6 +8,7 @@
 pub(crate) mod copies;
 pub(crate) mod place;
 pub(super) mod scalars;
+pub(crate) mod unchanged;
 pub(super) mod views;
 pub(crate) mod windows;
 

@@ -69,6 +69,12 @@ pub(super) fn reshape(lowering: &mut Lowering<'_>, x: Value, to: Shape) -> Resul
         let line = lowering.apply(OpKind::Transpose(vec![1, 0]), &[column])?;
         return make::reshape(lowering, line, to);
     }
+    if b == 1 && n / a < a {
+        // And back: fewer rows are joined than there are columns to cut.
+        let line = make::reshape(lowering, x, Shape::new(&[1, n]))?;
+        let column = lowering.apply(OpKind::Transpose(vec![1, 0]), &[line])?;
+        return make::reshape(lowering, column, to);
+    }
     let common = gcd(a, b);
     let (cuts, joins) = (a / common, b / common);
     if cuts + joins > MAX_PIECES {
