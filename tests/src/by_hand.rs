@@ -262,6 +262,83 @@ pub fn windows(dtype: DType) -> String {
     )
 }
 
+/// Windows whose squeezed dimension is the second to last.
+pub fn kept(dtype: DType) -> String {
+    text(
+        &format!(
+            "kernel @k() {{
+  grid i = 1 arbitrary
+  in %x: vmem<16x128xTYPE> = [16, 1, 128] blocks [16, squeezed, 128] at (%g) {{
+    %c = const 0 : i32
+    yield %c, %g, %c
+  }}
+  out %o: vmem<16x128xTYPE> = [16, 1, 128] blocks [16, squeezed, 128] at (%g1) {{
+    %c1 = const 0 : i32
+    yield %c1, %g1, %c1
+  }}
+  scratch %buf: vmem<16x128xTYPE>
+  scratch %sem: semaphore<dma>
+  body {{
+{NUMBERS}    dma_start %x, %buf, %sem
+    dma_wait %x, %buf, %sem
+    dma_start %buf, %o, %sem
+    dma_wait %buf, %o, %sem
+    %high = view %buf[%eight, %z] : vmem<8x128xTYPE>
+    %low = view %o[%z, %z] : vmem<8x128xTYPE>
+    dma_start %high, %low, %sem
+    dma_wait %high, %low, %sem
+  }}
+}}
+"
+        ),
+        dtype,
+    )
+}
+
+/// A prefetched array, windows, scalars, whole arrays, scratch.
+pub fn roles(dtype: DType) -> String {
+    text(
+        &format!(
+            "kernel @k() {{
+  grid i = 4 arbitrary
+  scratch %sem: semaphore<dma>
+  out %p: hbm<?x?xTYPE> = [32, 256]
+  prefetch %ids: smem<?xi32> = [4]
+  in %x: vmem<8x128xTYPE> = [32, 128] blocks [8, 128] at (%g, %ids0: smem<?xi32>) {{
+    %id = load_scalar %ids0[%g] : i32
+    %c = const 0 : i32
+    yield %id, %c
+  }}
+  scalar %n: i32
+  in %y: hbm<?x?xTYPE> = [40, 256]
+  out %o: vmem<8x128xTYPE> = [32, 128] blocks [8, 128] at (%g1, %ids1: smem<?xi32>) {{
+    %c1 = const 0 : i32
+    yield %g1, %c1
+  }}
+  scratch %cells: smem<4xi32>
+  body {{
+{NUMBERS}    %i = program_id 0 : i32
+    %at = load_scalar %ids[%i] : i32
+    %sum = add %at, %n : i32
+    %most = min %sum, %four : i32
+    store_scalar %most, %cells[%i]
+    %cell = load_scalar %cells[%i] : i32
+    %row = mul %cell, %eight : i32
+    %to_row = mul %i, %eight : i32
+    %from = view %y[%row, %z] : hbm<8x256xTYPE>
+    %to = view %p[%to_row, %z] : hbm<8x256xTYPE>
+    dma_start %from, %to, %sem
+    %t = load %x[%z, %z] : tile<8x128xTYPE>
+    store %t, %o[%z, %z]
+    dma_wait %from, %to, %sem
+  }}
+}}
+"
+        ),
+        dtype,
+    )
+}
+
 /// Rows by their indices, of words.
 pub fn single_rows(dtype: DType) -> String {
     kernel(

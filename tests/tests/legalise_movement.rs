@@ -15,8 +15,8 @@ use tpu_tests::generate::Rng;
 use tpu_tests::legalised::{Original, forms};
 use tpu_tests::libtpu::{accepted, judge, library};
 
-/// The element types that move; those of 4 bits and the rarer floats too.
-const MOVED: [DType; 14] = [
+/// The element types that move: all that some chip has.
+const MOVED: [DType; 16] = [
     DType::F32,
     DType::Bf16,
     DType::F16,
@@ -31,6 +31,8 @@ const MOVED: [DType; 14] = [
     DType::Bool,
     DType::I4,
     DType::U4,
+    DType::F8E4M3B11Fnuz,
+    DType::F4E2M1Fn,
 ];
 
 /// A kernel with what it is launched on.
@@ -59,6 +61,11 @@ fn case(name: &str, text: &str, inputs: Vec<Array>, scalars: &[i32]) -> Case {
 
 /// Every case on every chip that has its element types: the same numbers, and libtpu takes what is printed.
 fn check_all(name: &str, cases: &[Case]) {
+    check_numbers(cases);
+    check_texts(name, cases);
+}
+
+fn check_numbers(cases: &[Case]) {
     for case in cases {
         let (forms, refusals) = forms(&case.kernel);
         let odd: Vec<_> = refusals.iter().filter(|r| !["M001", "M009"].contains(&r.code())).collect();
@@ -70,6 +77,9 @@ fn check_all(name: &str, cases: &[Case]) {
             original.against(&form, &exact).unwrap_or_else(|e| panic!("{} on {chips:?}: {e}", case.name));
         }
     }
+}
+
+fn check_texts(name: &str, cases: &[Case]) {
     let Some(library) = library() else { return };
     for chip in Chip::ALL {
         let legal: Vec<&Case> = cases.iter().filter(|case| legalise(&case.kernel, chip).is_ok()).collect();
@@ -113,8 +123,9 @@ fn copies_of_parts_in_a_loop() {
 #[test]
 fn copies_of_so_many_rows() {
     for rows in [0, 2, 4] {
-        check_all("rows", &of_types("rows", kernels::rows, &[&[32, 128]], &[rows]));
+        check_numbers(&of_types("rows", kernels::rows, &[&[32, 128]], &[rows]));
     }
+    check_texts("rows", &of_types("rows", kernels::rows, &[&[32, 128]], &[2]));
 }
 
 #[test]
@@ -125,6 +136,28 @@ fn copies_of_vectors() {
 #[test]
 fn windows_are_ends_of_copies() {
     check_all("windows", &of_types("windows", kernels::windows, &[&[3, 16, 128]], &[]));
+}
+
+/// A squeezed dimension that tiles lie in stays in memory: of words it is dropped on the way, of others no copy moves it.
+#[test]
+fn windows_that_keep_a_squeezed_dimension() {
+    let words = [DType::F32, DType::I32, DType::U32];
+    let of = |dtype| case(&format!("kept {dtype}"), &kernels::kept(dtype), vec![random(dtype, &[16, 1, 128], 1)], &[]);
+    check_all("kept", &words.map(of));
+    let narrow = of(DType::Bf16);
+    let error = legalise(&narrow.kernel, &Chip::V5E).expect_err("a refusal");
+    assert_eq!(error.code(), "M013", "{error}");
+}
+
+/// Operands of every role, in an order of their own.
+#[test]
+fn operands_of_every_role() {
+    let inputs = |dtype| {
+        let ids = Array::new(DType::I32, &[4], [3, 0, 1, 3].map(Literal::from));
+        vec![ids, random(dtype, &[32, 128], 1), random(dtype, &[40, 256], 2)]
+    };
+    let of = |dtype| case(&format!("roles {dtype}"), &kernels::roles(dtype), inputs(dtype), &[2]);
+    check_all("roles", &[DType::F32, DType::Bf16, DType::Bool].map(of));
 }
 
 #[test]

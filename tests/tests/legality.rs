@@ -10,13 +10,14 @@ use tpu_kernel::chips::Chip;
 use tpu_tests::legality::{Answer, CHIPS, Meaning, Row, ask, meanings, rows};
 
 /// How many verdicts of each group are compared.
-const COMPARED: [(&str, usize); 22] = [
+const COMPARED: [(&str, usize); 23] = [
     ("argreduce", 1350),
     ("broadcast", 1865),
     ("cast", 8400),
     ("compare", 350),
     ("concat", 1125),
     ("control", 1930),
+    ("dma", 8320),
     ("dynindex", 4830),
     ("elementwise", 2330),
     ("elementwise_shapes", 1840),

@@ -81,6 +81,7 @@ fn cases() -> Vec<(&'static str, Kernel, DType, Vec<Vec<usize>>)> {
         ("rows", read(&by_hand::rows(DType::I8)), DType::I8, vec![vec![32, 128]]),
         ("single_rows", read(&by_hand::single_rows(DType::I32)), DType::I32, vec![vec![4], vec![7, 100]]),
         ("scalars", read(&by_hand::scalars(DType::Bool)), DType::Bool, vec![vec![40]]),
+        ("roles", read(&by_hand::roles(DType::I32)), DType::I32, vec![vec![4], vec![32, 128], vec![40, 256]]),
         ("prefetch", read(&by_hand::prefetch(DType::F32)), DType::F32, vec![vec![4], vec![32, 128]]),
         ("scoped", read(&by_hand::scoped(DType::F16)), DType::F16, vec![vec![16, 128]]),
         ("semaphores", read(by_hand::SEMAPHORES), DType::I32, vec![vec![8, 128]]),

@@ -4,7 +4,7 @@
 //! thing and stores the result, as the recorded one does. A mask comes from a comparison and leaves as i32. What has no
 //! counterpart in the language has no meaning.
 
-use super::{Row, casts, elementwise, launch, memory, shapes};
+use super::{Row, casts, copies, elementwise, launch, memory, shapes};
 use crate::kernels::{Writer, blocked};
 use tpu_kernel::ir::{CompareOp, DType, Kernel, OpKind, Shape, SizeExpr, Type, Value};
 use tpu_kernel::launch::{Allow, Config};
@@ -30,6 +30,7 @@ pub fn meanings(row: &Row) -> Vec<Meaning> {
         "broadcast" | "iota" | "reduce" | "argreduce" | "transpose" | "reshape" | "concat" | "slice" | "roll" | "gather"
         | "matmul" | "misc" => shapes::meanings(row),
         "loadstore" | "dynindex" | "control" => memory::meanings(row),
+        "dma" => copies::meanings(row),
         "window" | "limits" => launch::meanings(row),
         _ => vec![],
     }

@@ -6,6 +6,7 @@
 
 mod ask;
 mod casts;
+mod copies;
 mod elementwise;
 mod launch;
 mod meaning;

@@ -11,14 +11,18 @@ pub(in crate::legalise) fn load(lowering: &mut Lowering<'_>, operands: &[Typed])
     let values: Vec<Value> = operands.iter().map(|o| o.value).collect();
     let dtype = operands[0].ty.dtype();
     let loaded = lowering.emit(OpKind::LoadScalar, &values)[0];
-    let held = stored(dtype);
+    // Floats of 4 bits are read by their bits: a chip widens only tiles of them.
+    let (loaded, held) = match stored(dtype) {
+        DType::F4E2M1Fn => (lowering.emit(OpKind::Bitcast(DType::U4), &[loaded])[0], DType::U4),
+        held => (loaded, held),
+    };
     let wide = if word(held) == held { loaded } else { lowering.emit(OpKind::Cast(word(held)), &[loaded])[0] };
     match dtype {
         DType::Bool => {
             let zero = lowering.constant(Literal::from(0), None);
             lowering.apply(OpKind::Compare(CompareOp::Ne), &[wide, zero])
         }
-        DType::F16 => Ok(lowering.lower(&OpKind::Bitcast(dtype), &[Typed { value: wide, ty: Type::Scalar(held) }])?[0]),
+        DType::F16 | DType::F4E2M1Fn => Ok(lowering.lower(&OpKind::Bitcast(dtype), &[Typed { value: wide, ty: Type::Scalar(held) }])?[0]),
         _ => Ok(wide),
     }
 }
