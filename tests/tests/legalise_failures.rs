@@ -266,3 +266,44 @@ fn long_columns_fit_into_memory() {
     w.store(o, column);
     hold(&[w.finish()]);
 }
+
+/// Branches whose sides only move what comes from outside: along a leading dimension libtpu renames registers for that.
+#[test]
+fn branches_that_only_move() {
+    let kernel = |name: &str, dtype: DType, side: &dyn Fn(&mut Writer, Value) -> Value, other: bool| {
+        let mut w = Writer::new(name, "failures.rs");
+        let x = input(&mut w, "x", dtype, &[2, 8, 128]);
+        let o = output(&mut w, "o", dtype, &[2, 8, 128]);
+        let c = w.scalar("c", DType::I32);
+        let t = w.load(x);
+        let zero = w.constant(0);
+        let holds = w.op(OpKind::Compare(CompareOp::Gt), &[c, zero]);
+        w.open(&[]);
+        let moved = side(&mut w, t);
+        let then = w.close(&[moved]);
+        w.open(&[]);
+        let constant = if other { w.filled(Literal::from_int(dtype, 3), &[2, 8, 128]) } else { t };
+        let otherwise = w.close(&[constant]);
+        let results = w.control(OpKind::If, &[holds], vec![then, otherwise], &[Type::Tile(dtype, Shape::new(&[2, 8, 128]))]);
+        w.store(o, results[0]);
+        w.finish()
+    };
+    let roll = |w: &mut Writer, t: Value| {
+        let one = w.constant(1);
+        w.op(OpKind::Rotate { axis: 0, stride: None }, &[t, one])
+    };
+    let swap = |w: &mut Writer, t: Value| {
+        let half = |w: &mut Writer, at: usize| {
+            w.op(OpKind::Slice { starts: vec![at, 0, 0], shape: Shape::new(&[1, 8, 128]), strides: vec![1; 3] }, &[t])
+        };
+        let (a, b) = (half(w, 1), half(w, 0));
+        w.op(OpKind::Concat { axis: 0 }, &[a, b])
+    };
+    let mut kernels = vec![];
+    for dtype in [DType::F32, DType::Bf16, DType::I32, DType::I8] {
+        kernels.push(kernel(&format!("roll_{dtype}"), dtype, &roll, false));
+        kernels.push(kernel(&format!("swap_{dtype}"), dtype, &swap, false));
+        kernels.push(kernel(&format!("constant_{dtype}"), dtype, &roll, dtype != DType::Bf16));
+    }
+    hold(&kernels);
+}

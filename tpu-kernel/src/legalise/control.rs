@@ -68,6 +68,7 @@ impl Lowering<'_> {
     /// What both sides have from outside is selected: libtpu would make that of it too late.
     pub(super) fn branch(&mut self, op: &Op) -> Result<(), Illegal> {
         let condition = self.value(op.operands[0]);
+        let moved = self.moved(op)?;
         let mut types = self.crossings(&op.results);
         for (at, ty) in types.iter_mut().enumerate() {
             if let Type::Tile(dtype, shape) = *ty
@@ -87,6 +88,9 @@ impl Lowering<'_> {
             raw.push(region.yields.iter().map(|&v| self.value(v)).collect::<Vec<_>>());
         }
         self.enter(op);
+        for (at, sides) in moved {
+            raw.iter_mut().zip(sides).for_each(|(raw, outside)| raw[at] = outside);
+        }
         let inside = |at: usize| regions.iter().zip(&raw).any(|(region, raw)| defines(region, raw[at]));
         let (computed, chosen): (Vec<usize>, Vec<usize>) = (0..op.results.len()).partition(|&at| inside(at));
         for region in &mut regions {
@@ -105,6 +109,24 @@ impl Lowering<'_> {
             self.bind(op.results[at], value);
         }
         Ok(())
+    }
+
+    /// Results of which both sides only move what comes from outside, with their values of both sides, moved before the branch: libtpu
+    /// renames registers for such a side, and is left with a selection by a scalar.
+    fn moved(&mut self, op: &Op) -> Result<Vec<(usize, [Value; 2])>, Illegal> {
+        let mut moved = vec![];
+        let [then, otherwise] = op.regions.as_slice() else { return Ok(moved) };
+        for at in (0..op.results.len()).filter(|&at| self.source.ty(op.results[at]).is_tile()).collect::<Vec<_>>() {
+            let sides = [then, otherwise].map(|region| moves(region, region.yields[at]));
+            let [Some(a), Some(b)] = sides else { continue };
+            if a.is_empty() && b.is_empty() {
+                continue;
+            }
+            a.into_iter().chain(b).try_for_each(|op| self.op(op))?;
+            moved.push((at, [then, otherwise].map(|region| self.value(region.yields[at]))));
+        }
+        self.enter(op);
+        Ok(moved)
     }
 
     pub(super) fn count(&mut self, op: &Op) -> Result<(), Illegal> {
@@ -166,6 +188,25 @@ fn passes(region: &Region, value: Value) -> bool {
         OpKind::Concat { .. } | OpKind::Bitcast(_) => moved(),
         _ => false,
     }
+}
+
+/// The operations of a region that make the value, where they only move what comes from outside.
+fn moves(region: &Region, value: Value) -> Option<Vec<&Op>> {
+    let (mut needed, mut found) = (vec![value], vec![]);
+    for op in region.ops.iter().rev() {
+        if !op.results.iter().any(|v| needed.contains(v)) {
+            continue;
+        }
+        match op.kind {
+            OpKind::Const(_) | OpKind::Reshape(_) | OpKind::Transpose(_) | OpKind::Broadcast(_) | OpKind::Bitcast(_) => {}
+            OpKind::Slice { .. } | OpKind::Concat { .. } | OpKind::Rotate { .. } => {}
+            _ => return None,
+        }
+        needed.extend(&op.operands);
+        found.push(op);
+    }
+    found.reverse();
+    Some(found)
 }
 
 /// Whether a region itself makes the value.

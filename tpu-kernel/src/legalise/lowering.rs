@@ -157,7 +157,7 @@ impl Lowering<'_> {
         region.ops.iter().try_for_each(|op| self.op(op))
     }
 
-    fn op(&mut self, op: &Op) -> Result<(), Illegal> {
+    pub(super) fn op(&mut self, op: &Op) -> Result<(), Illegal> {
         self.enter(op);
         match op.kind {
             OpKind::If => return self.branch(op),
