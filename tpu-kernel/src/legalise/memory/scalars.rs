@@ -22,7 +22,9 @@ pub(in crate::legalise) fn load(lowering: &mut Lowering<'_>, operands: &[Typed])
             let zero = lowering.constant(Literal::from(0), None);
             lowering.apply(OpKind::Compare(CompareOp::Ne), &[wide, zero])
         }
-        DType::F16 | DType::F4E2M1Fn => Ok(lowering.lower(&OpKind::Bitcast(dtype), &[Typed { value: wide, ty: Type::Scalar(held) }])?[0]),
+        DType::F16 | DType::F4E2M1Fn => {
+            Ok(lowering.lower(&OpKind::Bitcast(dtype), &[Typed { value: wide, ty: Type::Scalar(held) }])?[0])
+        }
         _ => Ok(wide),
     }
 }
