@@ -6,6 +6,8 @@
 #[allow(dead_code)]
 mod attention;
 #[allow(dead_code)]
+mod gather;
+#[allow(dead_code)]
 mod matmul;
 #[allow(dead_code)]
 mod quickstart;
@@ -60,7 +62,16 @@ fn catalogue() -> Catalogue {
         .tolerance_at(Precision::Default, 3e-2)
         .bench("attention_f32_2048", [("heads", "8"), ("tq", "2048"), ("tk", "2048"), ("d", "128"), ("causal", "true")]);
 
-    Catalogue::new().kernel(add).kernel(matmul).kernel(softmax).kernel(attention)
+    // Memory moved by hand: without references of their own they are compared with the interpreter.
+    let gather_rows = Entry::new(gather::gather_rows().c(128))
+        .dtypes("T", [DType::F32, DType::Bf16])
+        .sizes([("n", 24), ("rows", 60), ("cols", 128)])
+        .range("ids", 0.0, 60.0)
+        .tolerance(0.0);
+
+    let sum_rows = Entry::new(gather::sum_rows().r(64).c(128)).sizes([("rows", 512), ("cols", 128)]).tolerance(0.0);
+
+    Catalogue::new().kernel(add).kernel(matmul).kernel(softmax).kernel(attention).kernel(gather_rows).kernel(sum_rows)
 }
 
 /// A product of square matrices of 1024.

@@ -8,7 +8,7 @@ use command::{File, command, fails, json, keys, objects, ok, run, text};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-const KERNELS: [&str; 4] = ["add", "matmul", "softmax", "attention"];
+const KERNELS: [&str; 6] = ["add", "matmul", "softmax", "attention", "gather_rows", "sum_rows"];
 const CHIPS: [&str; 5] = ["v4", "v5e", "v5p", "v6e", "tpu7x"];
 
 #[test]
