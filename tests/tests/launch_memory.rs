@@ -3,9 +3,10 @@
 
 use tpu_kernel::chips::Chip;
 use tpu_kernel::ir::{DType, Kernel, Loc, parse};
-use tpu_kernel::launch::{Config, LaunchError, bind, vmem};
+use tpu_kernel::launch::{Binding, Config, LaunchError, bind, vmem};
 use tpu_kernel::passes::verify;
 use tpu_kernel::transform::batch;
+use tpu_tests::executors::{Array, EXECUTORS, run_logged};
 
 fn kernel(text: &str) -> Kernel {
     let kernel = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -129,4 +130,31 @@ fn batches() {
     assert_eq!(batched.params[1].window().unwrap().map.args.len(), 3);
     assert_eq!(batch(gather, &names(&["ids", "x", "o"]), &Loc::UNKNOWN).unwrap_err().code(), "T002");
     assert_eq!(batch(kernel(COPY), &names(&["x", "o"]), &Loc::UNKNOWN).unwrap_err().code(), "T002");
+}
+
+/// Arrays of nothing whose other extents multiply to more than there is: both executors end at once.
+#[test]
+fn arrays_of_nothing() {
+    let copy = kernel(
+        "kernel @copy(a, b, c) {
+  in %x: hbm<?x?x?xi8> = [a, b, c]
+  out %o: hbm<?x?x?xi8> = [a, b, c]
+  scratch %sem: semaphore<dma>
+  body {
+    dma_start %x, %o, %sem
+    dma_wait %x, %o, %sem
+  }
+}",
+    );
+    const MOST: usize = i32::MAX as usize;
+    for shape in [[MOST, MOST, 0], [0, MOST, MOST], [MOST, 0, MOST]] {
+        let array = Array { dtype: DType::I8, shape: shape.to_vec(), bytes: vec![] };
+        let sizes = shape.iter().map(|&n| n as i32).collect();
+        let binding = Binding { sizes, grid: vec![], arrays: vec![shape.to_vec(), shape.to_vec(), vec![]] };
+        for executor in EXECUTORS {
+            let compiled = (executor.compile)(&copy).unwrap();
+            let outputs = run_logged(&copy, &compiled, &binding, &[array.clone()], &[], &mut |_| {}).unwrap();
+            assert!(outputs[0].bytes.is_empty(), "{}", executor.name);
+        }
+    }
 }

@@ -194,7 +194,8 @@ fn parts_from_outside_cross_a_branch_as_words() {
         let o = output(&mut w, "o", dtype, &[11, 7, 8, 1]);
         let (x, y) = (w.load(x), w.load(y));
         w.open(&[]);
-        let joined = w.op(OpKind::Concat { axis: 0 }, &[x, y]);
+        let more = w.op(OpKind::Unary(UnaryOp::Neg), &[y]);
+        let joined = w.op(OpKind::Concat { axis: 0 }, &[x, more]);
         let yes = w.close(&[joined]);
         w.open(&[]);
         let constant = w.filled(Literal::from_f64(dtype, 1.0), &[11, 7, 8, 1]);

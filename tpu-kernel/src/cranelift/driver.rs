@@ -56,7 +56,7 @@ fn array(
     for axis in (0..shape.len()).rev() {
         extent[axis] = shape[axis];
         stride[axis] = step;
-        step *= shape[axis].max(1);
+        step = shape[axis].max(1).saturating_mul(step);
     }
     Ok(Array { pointer, extent, stride })
 }
@@ -161,7 +161,8 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             let (Some(array), None) = (self.arrays[at], param.window()) else { continue };
             extents[at] = array.extent.map(|n| n as i64);
             let mut slot = RefSlot { ptr: array.pointer, strides: array.stride.map(|n| n as i64) };
-            let elements: usize = self.binding.arrays[at].iter().product();
+            let dims = &self.binding.arrays[at];
+            let elements: usize = if dims.contains(&0) { 0 } else { dims.iter().product() };
             // SAFETY: an array has the elements of its shape, and the memory of a run has room for the copies of prefetched ones.
             unsafe {
                 if let Some(offset) = self.prefetched[at] {

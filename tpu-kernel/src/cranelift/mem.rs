@@ -151,15 +151,15 @@ impl Mem {
     /// Moves the first element; what is known of it stays one number a stride, however often it moves.
     fn advance(&mut self, start: i64, stride: Stride) {
         let (by, unit) = match stride {
-            Stride::Fixed(n) => (start * n, Stride::Fixed(1)),
-            Stride::Param(param, axis, times) => (start * times, Stride::Param(param, axis, 1)),
+            Stride::Fixed(n) => (start.wrapping_mul(n), Stride::Fixed(1)),
+            Stride::Param(param, axis, times) => (start.wrapping_mul(times), Stride::Param(param, axis, 1)),
         };
         if by == 0 {
             return;
         }
         for (known, stride) in &mut self.starts {
             if let (Start::Fixed(n), true) = (known, *stride == unit) {
-                *n += by;
+                *n = n.wrapping_add(by);
                 return;
             }
         }
@@ -207,7 +207,8 @@ impl Code<'_> {
         let mut address = base;
         for &(start, stride) in &mem.starts {
             match (start, stride) {
-                (Start::Fixed(n), Stride::Fixed(s)) => fixed += n * s * bytes,
+                // What wraps is never used: a check before it has failed.
+                (Start::Fixed(n), Stride::Fixed(s)) => fixed = fixed.wrapping_add(n.wrapping_mul(s).wrapping_mul(bytes)),
                 (start, stride) => {
                     let start = match start {
                         Start::Fixed(n) => self.b.ins().iconst(types::I64, n),
@@ -225,7 +226,7 @@ impl Code<'_> {
     /// A stride in bytes.
     pub(super) fn stride_bytes(&mut self, stride: Stride, dtype: DType) -> Step {
         match stride {
-            Stride::Fixed(n) => Step::Fixed(n * dtype.bytes() as i64),
+            Stride::Fixed(n) => Step::Fixed(n.wrapping_mul(dtype.bytes() as i64)),
             Stride::Param(..) => {
                 let v = self.stride_elements(stride);
                 let by = self.b.ins().iconst(types::I64, i64::from(dtype.bytes().trailing_zeros()));

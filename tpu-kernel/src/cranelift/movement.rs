@@ -106,7 +106,8 @@ impl Running<'_> {
                 }
             }
         }
-        let bytes = dims.iter().product::<usize>() * site.dtype.bytes();
+        // An array of nothing may have extents whose product does not fit.
+        let bytes = if dims.contains(&0) { 0 } else { dims.iter().product::<usize>() * site.dtype.bytes() };
         let group = &mut self.semaphores[site.group];
         if site.what == CopyStep::Wait {
             return group.wait(at, bytes as i64, &self.grid, &site.loc);
@@ -133,9 +134,9 @@ impl Running<'_> {
 
 /// Row-major strides.
 fn dense(dims: &[usize; RANK]) -> [i64; RANK] {
-    let mut strides = [1; RANK];
+    let mut strides = [1i64; RANK];
     for axis in (0..RANK - 1).rev() {
-        strides[axis] = strides[axis + 1] * dims[axis + 1] as i64;
+        strides[axis] = strides[axis + 1].wrapping_mul(dims[axis + 1] as i64);
     }
     strides
 }
@@ -148,6 +149,9 @@ unsafe fn each_row(dims: &[usize; RANK], from: &Slot, to: &Slot, dtype: DType, c
     let bytes = dtype.bytes() as i64;
     let last = RANK - 1;
     let together = combine.is_none() && (dims[last] <= 1 || (from.strides[last] == 1 && to.strides[last] == 1));
+    if dims.contains(&0) {
+        return;
+    }
     let rows: usize = dims[..last].iter().product();
     let mut index = [0i64; RANK];
     for _ in 0..rows {

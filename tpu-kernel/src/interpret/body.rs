@@ -34,16 +34,18 @@ impl<'a> Machine<'a> {
         Machine { kernel, binding, step, memories: Memories::default(), counters: Counters::default(), values, random: None, log }
     }
 
-    /// The block that the index map gives for the running step: in range along each axis.
-    pub(super) fn block_index(&mut self, param: &Param, window: &Window, array: &[usize]) -> Result<Vec<i32>, RunError> {
+    /// What the index map gives for the running step.
+    pub(super) fn mapped(&mut self, window: &Window) -> Result<Vec<i32>, RunError> {
         let mut args: Vec<Data> = self.step.iter().map(|&i| Data::Scalar(i.into())).collect();
         for (at, _) in self.kernel.prefetched() {
             args.push(self.get(self.kernel.body.args[at]).clone());
         }
-        let indices = self.region(&window.map, Some(args))?;
-        let mut block = vec![];
-        for (axis, index) in indices.iter().enumerate() {
-            let index = index.i32();
+        Ok(self.region(&window.map, Some(args))?.iter().map(Data::i32).collect())
+    }
+
+    /// That a block lies in range along each axis.
+    pub(super) fn inside(&self, param: &Param, window: &Window, block: &[i32], array: &[usize]) -> Result<(), RunError> {
+        for (axis, &index) in block.iter().enumerate() {
             let (dim, extent) = (window.block[axis], array[axis]);
             let (least, most) = dim.indices(extent);
             if i64::from(index) < least || i64::from(index) > most {
@@ -57,9 +59,8 @@ impl<'a> Machine<'a> {
                     loc: param.loc.clone(),
                 });
             }
-            block.push(index);
         }
-        Ok(block)
+        Ok(())
     }
 
     /// Runs a region and returns what it yields. Without `args` its arguments are defined already.

@@ -41,7 +41,8 @@ impl Memories {
         self.memories.push(Memory { name: name.to_string(), elements });
         let mut strides = [0; MAX_RANK];
         for (axis, stride) in strides.iter_mut().enumerate().take(shape.rank()) {
-            *stride = shape.dims()[axis + 1..].iter().product();
+            // Of memory without elements the product may not fit, and is not used.
+            *stride = shape.dims()[axis + 1..].iter().fold(1, |n: usize, &d| n.saturating_mul(d));
         }
         View { memory: self.memories.len() - 1, first: 0, shape, strides }
     }

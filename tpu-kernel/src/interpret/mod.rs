@@ -91,16 +91,21 @@ fn steps(
     let ahead = Roots::of(kernel).writes_prefetched(kernel);
     let mut early: Vec<Option<Vec<i32>>> = vec![None; kernel.params.len()];
     loop {
+        // All maps before any check: those of inputs, then those of outputs.
+        let mut indices = early;
+        early = vec![None; kernel.params.len()];
+        for (at, param) in kernel.inputs().chain(kernel.outputs()) {
+            if let (Some(window), None) = (param.window(), &indices[at]) {
+                indices[at] = Some(machine.mapped(window)?);
+            }
+        }
         let mut inputs = inputs.iter();
         let mut outputs = outputs.iter_mut();
         for (at, param) in kernel.params.iter().enumerate() {
             let input = if param.is_input() { inputs.next() } else { None };
             let output = if param.is_output() { outputs.next() } else { None };
-            let Some(window) = param.window() else { continue };
-            let next = match early[at].take() {
-                Some(index) => index,
-                None => machine.block_index(param, window, &binding.arrays[at])?,
-            };
+            let (Some(window), Some(next)) = (param.window(), indices[at].take()) else { continue };
+            machine.inside(param, window, &next, &binding.arrays[at])?;
             if blocks[at].as_ref() == Some(&next) {
                 continue;
             }
@@ -119,8 +124,11 @@ fn steps(
         let step = machine.step.clone();
         if ahead && advance(&mut machine.step, &binding.grid) {
             for (at, param) in kernel.inputs() {
-                if let Some(window) = param.window() {
-                    early[at] = Some(machine.block_index(param, window, &binding.arrays[at])?);
+                early[at] = param.window().map(|window| machine.mapped(window)).transpose()?;
+            }
+            for (at, param) in kernel.inputs() {
+                if let (Some(window), Some(index)) = (param.window(), &early[at]) {
+                    machine.inside(param, window, index, &binding.arrays[at])?;
                 }
             }
         }

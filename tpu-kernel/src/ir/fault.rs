@@ -112,7 +112,7 @@ pub enum Rule {
         limit: u128,
     },
     /// V012
-    #[error("accesses [{start}, {}) along axis {axis} of operand `{operand}`, which has {extent} elements there", .start + *.size as i64)]
+    #[error("{}", outside(.operand, *.axis, *.start, *.size, *.extent))]
     OutOfBounds {
         /// The operand's name.
         operand: String,
@@ -122,7 +122,7 @@ pub enum Rule {
         start: i64,
         /// Elements accessed.
         size: usize,
-        /// Elements there are.
+        /// Elements there are; [`usize::MAX`] of an array, which has as many as the launch brings.
         extent: usize,
     },
     /// V013
@@ -350,6 +350,15 @@ pub enum Rule {
         /// Its type.
         got: Type,
     },
+}
+
+fn outside(operand: &str, axis: usize, start: i64, size: usize, extent: usize) -> String {
+    let part =
+        format!("accesses [{start}, {}) along axis {axis} of operand `{operand}`", start.saturating_add_unsigned(size as u64));
+    match extent {
+        usize::MAX => format!("{part}, which begins with element 0"),
+        _ => format!("{part}, which has {extent} elements there"),
+    }
 }
 
 impl Rule {

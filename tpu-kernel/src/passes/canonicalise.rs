@@ -16,7 +16,7 @@ use super::cse::Table;
 use super::dce::dce;
 use super::fold::{Defs, Rewrite, simplify};
 use super::verify;
-use crate::ir::{Kernel, Literal, Op, OpKind, Region, Roots, Value};
+use crate::ir::{Kernel, Literal, Op, OpKind, Param, Region, Roots, Value};
 use std::collections::HashMap;
 
 /// Rounds in all. Each does whatever its operands allow at once; more than three are rare.
@@ -43,6 +43,7 @@ pub fn canonicalise(kernel: &mut Kernel) {
 fn rewrite(kernel: &mut Kernel) -> bool {
     let mut accesses = Accesses { roots: Roots::of(kernel), limits: HashMap::new(), stores: HashMap::new() };
     accesses.visit(kernel, &kernel.body.ops);
+    kernel.params.iter().filter_map(Param::window).for_each(|window| accesses.visit(kernel, &window.map.ops));
     let outputs = kernel.params.iter().zip(&kernel.body.args).filter(|(p, _)| p.is_output()).map(|(_, &v)| v);
     let stores = outputs.map(|v| (v, accesses.stores.get(&v).copied().unwrap_or(0))).collect();
     let Kernel { params, body, types, .. } = kernel;

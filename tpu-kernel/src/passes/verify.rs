@@ -228,8 +228,9 @@ impl<'a> Verifier<'a> {
         let takes: Vec<Type> = self.kernel.grid.iter().map(|_| I32).chain(prefetched).collect();
         self.region_args(map, 0, takes.into_iter(), at);
         self.scopes.push(vec![]);
-        for &arg in &map.args {
-            self.define(arg, None, at);
+        for (at_arg, &arg) in map.args.iter().enumerate() {
+            let array = at_arg.checked_sub(self.kernel.grid.len()).and_then(|nth| self.kernel.prefetched().nth(nth));
+            self.define(arg, array.map(|(param, _)| param), at);
         }
         for op in &map.ops {
             let op_at = At(op.kind.mnemonic(), &op.loc);

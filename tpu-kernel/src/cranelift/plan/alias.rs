@@ -28,7 +28,9 @@ impl<'k> Plan<'k> {
     pub(super) fn find_direct(&mut self) {
         for at in 0..self.ops.len() {
             let OpInfo { op, pos, region, .. } = self.ops[at];
-            if op.kind != OpKind::Store || self.uses[op.operands[1].0 as usize].len() != 1 {
+            // The microkernels write rows whose elements lie side by side; those of a view may not.
+            let view = self.def(op.operands.first().copied().unwrap_or(Value(0))).is_some();
+            if op.kind != OpKind::Store || view || self.uses[op.operands[1].0 as usize].len() != 1 {
                 continue;
             }
             // Defined in this region and read once.
