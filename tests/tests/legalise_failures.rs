@@ -308,3 +308,16 @@ fn branches_that_only_move() {
     }
     hold(&kernels);
 }
+
+/// A column of few half floats that is repeated.
+#[test]
+fn columns_of_halves_are_repeated() {
+    let mut w = Writer::new("column", "failures.rs");
+    let x = input(&mut w, "x", DType::F16, &[2, 3, 4, 1]);
+    let o = output(&mut w, "o", DType::F16, &[2, 3, 4, 192]);
+    let t = w.load(x);
+    let wide = w.op(OpKind::Broadcast(Shape::new(&[2, 3, 4, 192])), &[t]);
+    w.store(o, wide);
+    let kernel = w.finish();
+    hold(&[kernel]);
+}

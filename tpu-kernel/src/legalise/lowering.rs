@@ -275,9 +275,10 @@ impl Lowering<'_> {
             return Ok(vec![same]);
         }
         if let &[x] = operands
-            && let Some(value) = self.cut_column(kind, x.value)?
+            && let Some(value) = self.cut_column(kind, x)?
         {
-            return self.lower(kind, &[Typed { value, ty: x.ty }]);
+            // As what represents it: a repeated column has the same numbers as that.
+            return self.lower(kind, &[Typed { value, ty: self.ty(value) }]);
         }
         let plain = operands.iter().all(|o| o.ty == self.ty(o.value));
         let types: Vec<Type> = operands.iter().map(|o| o.ty).collect();

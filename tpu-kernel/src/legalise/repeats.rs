@@ -6,8 +6,9 @@
 //! broadcast", "Invalid relayout"). Such a value begins as a selection that libtpu cannot see through.
 
 use super::Illegal;
-use super::lowering::Lowering;
-use crate::ir::{BinaryOp, CompareOp, Literal, Op, OpKind, Region, Shape, Type, Value};
+use super::lowering::{Lowering, Typed};
+use crate::chips::SUBLANES;
+use crate::ir::{BinaryOp, CompareOp, DType, Literal, Op, OpKind, Region, Shape, Type, Value};
 use std::collections::HashMap;
 
 /// Whether all rows of a tile are one, and all columns.
@@ -90,13 +91,16 @@ impl Lowering<'_> {
         }
     }
 
-    /// A column that is repeated, where it comes from a reshape that cut or joined rows: libtpu may hold it in short tiles, of which
-    /// it repeats none.
-    pub(super) fn cut_column(&mut self, kind: &OpKind, column: Value) -> Result<Option<Value>, Illegal> {
+    /// A column that is repeated, where it comes from a reshape that cut or joined rows, or from few rows of half floats: libtpu may
+    /// hold it in short tiles, of which it repeats none.
+    pub(super) fn cut_column(&mut self, kind: &OpKind, of: Typed) -> Result<Option<Value>, Illegal> {
+        let column = of.value;
         let (OpKind::Broadcast(to), Type::Tile(dtype, shape)) = (kind, self.ty(column)) else { return Ok(None) };
         let stretched = shape.rank() > 1 && (extent(shape, 0), extent(*to, 0) > 1) == (1, true);
-        let Some(&before) = self.reordered.get(&column) else { return Ok(None) };
-        let cut = extent(self.ty(before).shape(), 1) != extent(shape, 1);
+        let cut = match self.reordered.get(&column) {
+            Some(&before) => extent(self.ty(before).shape(), 1) != extent(shape, 1),
+            None => of.ty.dtype() == DType::F16 && extent(shape, 1) < SUBLANES,
+        };
         let constant = self.literal_of(self.before_reshapes(column)).is_some();
         if !stretched || !cut || constant || dtype.bits() < 32 {
             return Ok(None);
@@ -126,7 +130,7 @@ impl Lowering<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{DType, ReduceOp};
+    use crate::ir::ReduceOp;
 
     #[test]
     fn rows_and_columns_are_repeated_by_what_makes_them() {
