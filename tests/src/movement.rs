@@ -52,6 +52,21 @@ struct Flying {
     to: (usize, Vec<usize>),
 }
 
+/// The operations on memory and semaphores, as the table of operations names them.
+pub const OPERATIONS: [&str; 11] = [
+    "load_scalar",
+    "store_scalar",
+    "view",
+    "view_squeezed",
+    "scoped",
+    "dma_start",
+    "dma_wait",
+    "semaphore_at",
+    "semaphore_signal",
+    "semaphore_wait",
+    "semaphore_read",
+];
+
 struct Writer {
     b: Builder,
     rng: Rng,
@@ -59,6 +74,8 @@ struct Writer {
     /// Scalar operands by number.
     starts: Vec<Value>,
     semaphores: Value,
+    /// Regular semaphores, with their counts.
+    turns: (Value, [usize; TURNS]),
     flying: Vec<(usize, Flying)>,
 }
 
@@ -66,6 +83,8 @@ struct Writer {
 const STARTS: usize = 4;
 /// How many semaphores.
 const SEMAPHORES: usize = 3;
+/// How many regular semaphores.
+const TURNS: usize = 2;
 const POISON: i32 = i32::MIN;
 
 /// The program of that number.
@@ -107,12 +126,14 @@ pub fn program(seed: u64) -> Program {
     own(&mut b, "s".to_string(), Space::Smem, false, dims);
     let semaphores = Type::Semaphore(SemaphoreKind::Dma, Shape::new(&[SEMAPHORES]));
     let semaphores = b.param("sems", semaphores, ParamKind::Scratch, Loc::UNKNOWN);
-    arrays.push(vec![]);
+    let turns = Type::Semaphore(SemaphoreKind::Regular, Shape::new(&[TURNS]));
+    let turns = (b.param("turns", turns, ParamKind::Scratch, Loc::UNKNOWN), [0; TURNS]);
+    arrays.extend([vec![], vec![]]);
     let starts: Vec<Value> =
         (0..STARTS).map(|n| b.param(&format!("n{n}"), Type::Scalar(DType::I32), ParamKind::Scalar, Loc::UNKNOWN)).collect();
     arrays.extend(vec![vec![]; STARTS]);
 
-    let mut writer = Writer { b, rng, memories, starts, semaphores, flying: vec![] };
+    let mut writer = Writer { b, rng, memories, starts, semaphores, turns, flying: vec![] };
     for _ in 0..4 {
         let (from, to) = (writer.rng.below(2), 4 + writer.rng.below(3));
         writer.copy_between(from, to);
@@ -126,6 +147,10 @@ pub fn program(seed: u64) -> Program {
         writer.copy_of(from, output, &[1]);
     }
     writer.land(|_| true);
+    for which in 0..TURNS {
+        let left = writer.turns.1[which];
+        writer.turn(OpKind::SemaphoreWait, which, left);
+    }
     let outputs =
         writer.memories[2..4].iter().map(|m| Array::new(DType::I32, &m.dims, m.elements.iter().map(|&n| Literal::from(n))));
     let outputs = outputs.collect();
@@ -149,7 +174,7 @@ impl Writer {
     }
 
     fn statement(&mut self, depth: usize) {
-        match self.rng.below(if depth < 2 { 10 } else { 9 }) {
+        match self.rng.below(if depth < 2 { 11 } else { 10 }) {
             0..4 => {
                 let (from, to) = (self.rng.below(self.memories.len()), 2 + self.rng.below(self.memories.len() - 2));
                 self.copy_between(from, to);
@@ -160,6 +185,7 @@ impl Writer {
                 let which = self.rng.below(3);
                 self.land(|at| at == which);
             }
+            9 => self.count(),
             _ => self.scoped(depth),
         }
     }
@@ -332,6 +358,37 @@ impl Writer {
         self.emit(OpKind::StoreScalar, &[vec![target.value, more], zeros].concat());
         let n = self.memories[memory].elements[source.positions[0]];
         self.memories[memory].elements[target.positions[0]] = n.wrapping_add(3);
+    }
+
+    /// Signals a regular semaphore or waits for some of its count, and keeps the count in scalar memory.
+    fn count(&mut self) {
+        let which = self.rng.below(TURNS);
+        if self.rng.chance(60) {
+            let by = self.rng.below(4);
+            self.turn(OpKind::SemaphoreSignal, which, by);
+            self.turns.1[which] += by;
+        } else {
+            let by = self.rng.below(self.turns.1[which] + 1);
+            self.turn(OpKind::SemaphoreWait, which, by);
+            self.turns.1[which] -= by;
+        }
+        let Some(memory) = (0..self.memories.len()).find(|&m| self.memories[m].space == Space::Smem) else { return };
+        let rank = self.memories[memory].dims.len();
+        let Some(target) = self.part(memory, &vec![1; rank]) else { return };
+        self.settle(&target, true);
+        let at = self.number(which);
+        let one = self.value(OpKind::SemaphoreAt, &[self.turns.0, at]);
+        let count = self.value(OpKind::SemaphoreRead, &[one]);
+        let zero = self.number(0);
+        self.emit(OpKind::StoreScalar, &[vec![target.value, count], vec![zero; rank]].concat());
+        self.memories[memory].elements[target.positions[0]] = self.turns.1[which] as i32;
+    }
+
+    fn turn(&mut self, kind: OpKind, which: usize, by: usize) {
+        let at = self.number(which);
+        let one = self.value(OpKind::SemaphoreAt, &[self.turns.0, at]);
+        let by = self.number(by);
+        self.emit(kind, &[one, by]);
     }
 
     /// Some statements in a region with memory of its own, all copies of which end inside.

@@ -10,6 +10,7 @@ use tpu_kernel::passes::{canonicalise, verify};
 use tpu_tests::executors::{Array, EXECUTORS, Executor, run_logged, same};
 use tpu_tests::filetest::round_trip;
 use tpu_tests::generate::{Case, generate};
+use tpu_tests::movement::OPERATIONS;
 
 fn from_environment(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"))
@@ -115,7 +116,9 @@ fn the_generator_reaches_every_operation() {
     for seed in 0..1000 {
         visit(&generate(seed).kernel.body, &mut |kind| *seen.entry(table::row_of(kind)).or_default() += 1);
     }
-    for row in table::operations().filter(|row| row.state == State::Implemented) {
+    // Those on memory moved by hand are in random programs of their own: `random_movement`.
+    let all = table::operations().filter(|row| row.state == State::Implemented && !OPERATIONS.contains(&row.mnemonic));
+    for row in all {
         let count = seen.get(row.mnemonic).copied().unwrap_or(0);
         assert!(count >= 10, "`{}` occurs {count} times", row.mnemonic);
     }

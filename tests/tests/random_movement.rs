@@ -9,7 +9,7 @@ use tpu_kernel::ir::{Kernel, Region};
 use tpu_kernel::passes::{canonicalise, verify};
 use tpu_tests::executors::{EXECUTORS, run_logged};
 use tpu_tests::filetest::round_trip;
-use tpu_tests::movement::{Program, program};
+use tpu_tests::movement::{OPERATIONS, Program, program};
 
 fn from_environment(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"))
@@ -58,9 +58,7 @@ fn random_programs_have_every_operation_on_memory() {
     let mut seen = BTreeSet::new();
     let all: Vec<Kernel> = (0..50).map(|seed| program(seed).kernel).collect();
     all.iter().for_each(|kernel| names(&kernel.body, &mut seen));
-    for name in
-        ["load", "store", "load_scalar", "store_scalar", "view", "view_squeezed", "semaphore_at", "dma_start", "dma_wait", "scoped"]
-    {
+    for name in OPERATIONS {
         assert!(seen.contains(name), "no `{name}`");
     }
 }
