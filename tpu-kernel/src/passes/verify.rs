@@ -426,9 +426,9 @@ impl<'a> Verifier<'a> {
             self.check(inside, || Rule::OutOfBounds { operand: operand.to_string(), axis, start, size, extent }, at);
         }
         if let (OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt, &[view]) = (&op.kind, op.results.as_slice())
-            && let (State::Live(_), of) = (self.state[view.0 as usize], self.state[memory.0 as usize])
+            && let Some(&State::Live(_)) = self.state.get(view.0 as usize)
         {
-            self.state[view.0 as usize] = of;
+            self.state[view.0 as usize] = self.state[memory.0 as usize];
         }
     }
 

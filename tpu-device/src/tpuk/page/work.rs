@@ -132,7 +132,7 @@ mod tests {
         assert!(about(Bottleneck::Unit(Unit::Dma)).contains("35% of the time, and use 20% of the bandwidth"));
         assert!(about(Bottleneck::Steps).contains("takes 62% of it"));
         assert!(about(Bottleneck::Fill).contains("take 15% of it"));
-        assert!(about(Bottleneck::Latency).contains("7% of it"));
+        assert!(about(Bottleneck::Latency).contains("7.0% of it"));
         assert!(about(Bottleneck::Nothing).contains("nothing runs"));
         let endless = Prediction {
             cycles: 0,
