@@ -65,7 +65,9 @@ fn run_compares_with_the_reference() {
     ];
     for row in &rows {
         assert_eq!(keys(row), fields);
-        assert_eq!((&row["chip"], &row["executor"], &row["reference"]), (&"v5e".into(), &"cranelift".into(), &"own".into()));
+        // Kernels that move memory by hand have no reference of their own.
+        let reference = if row["kernel"].as_str().unwrap().ends_with("_rows") { "interpreter" } else { "own" };
+        assert_eq!((&row["chip"], &row["executor"], &row["reference"]), (&"v5e".into(), &"cranelift".into(), &reference.into()));
         assert!(row["max_rel_error"].as_f64().unwrap() <= row["tolerance"].as_f64().unwrap());
     }
     let every = json(&["run", "matmul", "softmax", "--every"]);
@@ -258,11 +260,11 @@ fn verify_asks_libtpu() {
 /// A chip that fails does not keep the others from their turn, and the same is said once.
 #[test]
 fn one_chip_that_fails_does_not_stop_the_others() {
-    let output = run(&["run", "matmul", "--chip", "all", "--config", "t=f8e4m3fn", "--json"]);
+    let output = run(&["run", "matmul", "--chip", "all", "--config", "t=f8e4m3b11fnuz", "--json"]);
     assert_eq!(output.status.code(), Some(3));
     let rows = objects(text(&output.stdout));
-    assert_eq!(rows.iter().map(|row| row["chip"].as_str().unwrap()).collect::<Vec<_>>(), ["v5e", "v5p", "v6e", "tpu7x"]);
-    assert_eq!(text(&output.stderr).matches("error[L018]: v4 does not multiply").count(), 1);
+    assert_eq!(rows.iter().map(|row| row["chip"].as_str().unwrap()).collect::<Vec<_>>(), ["v5e", "v5p", "v6e"]);
+    assert_eq!(text(&output.stderr).matches("error[L018]: v4 ").count(), 1, "{}", text(&output.stderr));
     let output = run(&["run", "add", "--chip", "all", "--config", "t=bool"]);
     assert_eq!((output.status.code(), text(&output.stderr).matches("error[L005]").count()), (Some(3), 1));
 }

@@ -101,16 +101,16 @@ error: kernel `attention` cannot be built: 3 errors"
 #[test]
 fn the_vmem_table_keeps_its_columns() {
     let table = "\n  operand role block\n  x       in   8x128xf32".to_string();
-    let loc = source("v.rs", "x: In<f32, (R, C)>", 1, 1);
+    let loc = source("v.rs", "fn k(x: In<f32, (R, C)>) {}", 1, 6);
     let error = LaunchError::Vmem { chip: "v5e".into(), need: 20, limit: 16, table, loc };
     assert_eq!(
         shown(&error.into()),
         "\
 error[L011]: the kernel needs 20 bytes of VMEM on v5e, the limit is 16
- --> src/v.rs:1:1
+ --> src/v.rs:1:6
   |
-1 | x: In<f32, (R, C)>
-  | ^^^^^^^^^^^^^^^^^^
+1 | fn k(x: In<f32, (R, C)>) {}
+  |      ^^^^^^^^^^^^^^^^^^
   |
   = note:   operand role block
             x       in   8x128xf32
