@@ -399,3 +399,42 @@ fn operations() {
     let kind = OpKind::Dot { dims, precision: Precision::Default };
     assert_eq!(one(kind, &[(F32, &[3, 5, 4]), (F32, &[3, 7, 5])]), (2 * 3 * 4 * 5 * 7, 0));
 }
+
+/// Fetches a block a step, of the last step only some rows, and writes back the whole array once.
+#[tpu_kernel(grid(i: m / 8))]
+fn copies(
+    #[hbm([m, 128])] x: Hbm<bf16, 2>,
+    #[hbm([m, 128])] y: HbmOut<bf16, 2>,
+    #[hbm([8, 128])] o: HbmOut<bf16, 2>,
+    #[scratch] buffer: Vmem<bf16, (D<8>, D<128>)>,
+    #[scratch] done: DmaSemaphore,
+) {
+    let from = x.view((i * 8, 0));
+    let started = copy(from, buffer).start(done);
+    started.wait();
+    if i == last(i) {
+        copy(x, y).now();
+        copy(buffer, o.view((0, 0))).now();
+    }
+}
+
+/// Copies by hand count as often as they start, with the extents of their views or arrays.
+#[test]
+fn copies_by_hand() {
+    let block = 8 * 128 * 2;
+    let found = copies().cost(&[(DType::Bf16, &[40, 128])]).unwrap();
+    // 5 steps; the last one copies the array of 5 blocks and one block more.
+    assert_eq!((found.bytes, found.flops, found.exact), ((5 + 5 + 1) * block, 0, true));
+}
+
+#[tpu_kernel]
+fn some_rows(#[hbm([m, 128])] x: Hbm<f32, 2>, #[hbm([8, 128])] o: HbmOut<f32, 2>, n: Scalar<i32>) {
+    copy(x.view::<(D<8>, D<128>)>((0, 0)), o.view::<(D<8>, D<128>)>((0, 0))).rows(n.clamp(0, 5)).now();
+}
+
+/// Of rows that data decide, the most counts.
+#[test]
+fn copies_of_some_rows() {
+    let found = some_rows().cost(&[(F32, &[16, 128])]).unwrap();
+    assert!((5 * 128 * 4..=8 * 128 * 4).contains(&found.bytes) && !found.exact, "{found:?}");
+}

@@ -174,6 +174,9 @@ impl Pool {
             return Ok(Estimate::None(format!("libtpu has no estimates for {}", chip.name)));
         }
         Ok(match self.ask_for_sure(chip, program, true)? {
+            Asked::Answer(Answer::Accepted(Some(0))) => {
+                Estimate::None("libtpu estimates 0 cycles: it does not count this kernel's copies".to_string())
+            }
             Asked::Answer(Answer::Accepted(Some(cycles))) => Estimate::Cycles(cycles),
             Asked::Answer(Answer::Accepted(None)) => {
                 Estimate::None("libtpu accepts the program and writes no estimate".to_string())

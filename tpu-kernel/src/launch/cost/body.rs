@@ -15,11 +15,13 @@ pub(super) struct Work {
     pub(super) products: u128,
     pub(super) integers: u128,
     pub(super) transcendentals: u128,
+    /// Of copies that the body starts.
+    pub(super) bytes: u128,
     pub(super) exact: bool,
 }
 
 impl Work {
-    const NONE: Work = Work { flops: 0, products: 0, integers: 0, transcendentals: 0, exact: true };
+    const NONE: Work = Work { flops: 0, products: 0, integers: 0, transcendentals: 0, bytes: 0, exact: true };
 
     fn and(self, other: Work) -> Work {
         Work {
@@ -27,6 +29,7 @@ impl Work {
             products: self.products.saturating_add(other.products),
             integers: self.integers.saturating_add(other.integers),
             transcendentals: self.transcendentals.saturating_add(other.transcendentals),
+            bytes: self.bytes.saturating_add(other.bytes),
             exact: self.exact && other.exact,
         }
     }
@@ -37,12 +40,13 @@ impl Work {
             products: self.products.max(other.products),
             integers: self.integers.max(other.integers),
             transcendentals: self.transcendentals.max(other.transcendentals),
+            bytes: self.bytes.max(other.bytes),
             exact: self.exact && self == other,
         }
     }
 
     fn is_nothing(self) -> bool {
-        self.flops == 0 && self.transcendentals == 0
+        self.flops == 0 && self.transcendentals == 0 && self.bytes == 0
     }
 }
 
@@ -57,14 +61,16 @@ struct Known<'a> {
 pub(super) struct Counter<'a> {
     kernel: &'a Kernel,
     numbers: Numbers<'a>,
+    /// By operand: the extents of its array.
+    arrays: &'a [Vec<usize>],
     /// By value: scalars.
     known: Vec<Option<Known<'a>>>,
     pub(super) work: Work,
 }
 
 impl<'a> Counter<'a> {
-    pub(super) fn new(kernel: &'a Kernel, numbers: Numbers<'a>) -> Counter<'a> {
-        Counter { kernel, numbers, known: vec![None; kernel.types.len()], work: Work::NONE }
+    pub(super) fn new(kernel: &'a Kernel, numbers: Numbers<'a>, arrays: &'a [Vec<usize>]) -> Counter<'a> {
+        Counter { kernel, numbers, arrays, known: vec![None; kernel.types.len()], work: Work::NONE }
     }
 
     pub(super) fn region(&mut self, region: &'a Region, times: &Times) {
@@ -110,6 +116,7 @@ impl<'a> Counter<'a> {
             OpKind::If => return self.branch(op, times),
             OpKind::For => return self.repeat(op, times),
             OpKind::While => return self.repeat_unknown(op, times),
+            OpKind::DmaStart { .. } => return self.copy(op, times),
             OpKind::Scoped => {
                 self.forget(&op.results);
                 return self.region(&op.regions[0], times);
@@ -134,7 +141,6 @@ impl<'a> Counter<'a> {
             | OpKind::View { .. }
             | OpKind::ViewSqueezed(_)
             | OpKind::SemaphoreAt
-            | OpKind::DmaStart { .. }
             | OpKind::DmaWait
             | OpKind::SemaphoreSignal
             | OpKind::SemaphoreWait
@@ -152,7 +158,7 @@ impl<'a> Counter<'a> {
         // What a comparison or a selection works on are its operands.
         let float = op.operands.last().is_some_and(|&v| self.kernel.ty(v).dtype().is_float());
         let integers = if float { 0 } else { flops };
-        self.work = self.work.and(Work { flops, products, integers, transcendentals, exact: true });
+        self.work = self.work.and(Work { flops, products, integers, transcendentals, bytes: 0, exact: true });
         if let &[result] = op.results.as_slice()
             && let Type::Scalar(dtype) = self.kernel.ty(result)
         {
@@ -160,6 +166,30 @@ impl<'a> Counter<'a> {
             let value = maps::evaluate(&op.kind, &operands, Some(dtype), &self.numbers, &times.steps);
             self.known[result.0 as usize] = Some(Known { value, by: Some(op) });
         }
+    }
+
+    /// A copy moves all of its views; where it says how many rows, the most that it may say.
+    fn copy(&mut self, op: &Op, times: &Times) {
+        let extents = self.extents(op.operands[0]).or_else(|| self.extents(op.operands[1])).unwrap_or_default();
+        let (mut extents, mut exact) = (extents, true);
+        if let (Some(&rows), Some(first)) = (op.operands.get(3), extents.first_mut()) {
+            let range = self.value(rows).range();
+            exact = range.single().is_some();
+            *first = u128::try_from(range.hi.max(0)).map_or(*first, |most| most.min(*first));
+        }
+        let elements = extents.iter().fold(1u128, |all, &n| all.saturating_mul(n));
+        let each = elements.saturating_mul(u128::from(self.kernel.ty(op.operands[0]).dtype().bits())).div_ceil(8);
+        let bytes = each.saturating_mul(times.total);
+        self.work = self.work.and(Work { bytes, exact: exact || bytes == 0, ..Work::NONE });
+    }
+
+    /// The extents of a memory: of a view those of its type, of a whole array those of the launch.
+    fn extents(&self, memory: Value) -> Option<Vec<u128>> {
+        let extents = match self.kernel.ty(memory) {
+            Type::Array(..) => self.arrays.get(self.kernel.param_of(memory)?.0)?.as_slice(),
+            ty => return Some(ty.shape().dims().iter().map(|&n| n as u128).collect()),
+        };
+        Some(extents.iter().map(|&n| n as u128).collect())
     }
 
     fn value(&self, value: Value) -> Abstract {

@@ -6,7 +6,7 @@
 //! flop for each element that it combines with another; sorting n elements is n·⌈log2 n⌉ flops; a product of m×k by
 //! k×n is 2·m·n·k. Conversions, changes of shape, elements that move, random bits, and scalars are free. A window moves its block, in whole also where it
 //! sticks out of the array, each time its block index changes from one step to the next: an input when it
-//! arrives, an output when it leaves.
+//! arrives, an output when it leaves. A copy by hand moves its view, or the whole array, each time it is started; of `rows` the most.
 //!
 //! A body counts once a step, whole blocks of it: what lies past an array's edge is computed too. Loops multiply by their trips. A branch counts where it is taken: as many steps as
 //! the condition holds in, where it compares something linear in one grid index, or joins such comparisons; else as
@@ -33,7 +33,7 @@ pub struct Cost {
     pub product_flops: u64,
     /// The part of it that is no floating-point arithmetic: on integers and masks, as of indices, masks and random bits.
     pub integer_flops: u64,
-    /// Bytes that move between arrays and windows.
+    /// Bytes that move between arrays and windows, and those of copies that the body starts.
     pub bytes: u64,
     /// Elements of mathematical functions: `exp`, `tanh`, `sqrt` …
     pub transcendentals: u64,
@@ -51,11 +51,11 @@ pub fn cost(kernel: &Kernel, binding: &Binding) -> Cost {
     }
     let numbers = Numbers { sizes: &binding.sizes, grid: &binding.grid };
     let steps: Vec<Range> = binding.grid.iter().map(|&n| Range { lo: 0, hi: i64::from(n) - 1 }).collect();
-    let mut counter = Counter::new(kernel, Numbers { sizes: &binding.sizes, grid: &binding.grid });
+    let mut counter = Counter::new(kernel, Numbers { sizes: &binding.sizes, grid: &binding.grid }, &binding.arrays);
     let times = Times { total: volume(&steps), steps: steps.clone(), uniform: true };
     counter.region(&kernel.body, &times);
 
-    let mut bytes = 0u128;
+    let mut bytes = counter.work.bytes;
     let mut exact = counter.work.exact;
     for (window, ty) in kernel.params.iter().filter_map(|p| Some((p.window()?, p.ty))) {
         let (moves, moves_exact) = moves(kernel, window, &numbers, &steps);
