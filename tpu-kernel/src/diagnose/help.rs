@@ -172,7 +172,7 @@ pub(super) fn run(error: &RunError) -> String {
         }
         RunError::Unseeded { .. } => "seed it in the first step of the grid: `if i == 0 { prng_seed(seed); }`".to_string(),
         RunError::Check { .. } => "the kernel's author put this check here: its message says what must hold".to_string(),
-        RunError::CopyRows { .. } => "bound the number of rows, as in `rows.min(block)`".to_string(),
+        RunError::CopyRows { .. } => "bound the number of rows, as in `rows.minimum(block)`".to_string(),
         RunError::Deadlock { .. } => {
             "start the copy, or signal, before the wait; a wait takes off what it waits for, so that a second one finds nothing"
                 .to_string()
