@@ -9,7 +9,7 @@
 use super::TransformError;
 use super::fuse::{find, role};
 use crate::ir::{
-    BlockDim, DType, GridDim, Kernel, Loc, MAX_RANK, Op, OpKind, ParamKind, Region, Semantics, SizeExpr, SizeId, Type,
+    BlockDim, DType, GridDim, Kernel, Loc, MAX_RANK, Op, OpKind, ParamKind, Region, Roots, Semantics, SizeExpr, SizeId, Type,
 };
 
 /// The name of the new size and grid dimension, where it is free.
@@ -41,6 +41,10 @@ pub fn batch(mut kernel: Kernel, operands: &[String], loc: &Loc) -> Result<Kerne
         return Err(TransformError::NoInputBatched { kernel: kernel.name, loc: loc.clone() });
     }
 
+    if let Some(array) = written_prefetch(&kernel) {
+        return Err(TransformError::WrittenPrefetch { array, loc: loc.clone() });
+    }
+
     let count = SizeId(u32::try_from(kernel.sizes.len()).expect("fewer than 2^32 sizes"));
     let size = fresh(kernel.sizes.iter().map(String::as_str));
     kernel.sizes.push(size);
@@ -62,6 +66,12 @@ pub fn batch(mut kernel: Kernel, operands: &[String], loc: &Loc) -> Result<Kerne
     shift(&mut kernel.body);
     kernel.renumber();
     Ok(kernel)
+}
+
+/// A prefetched array of a kernel that writes to one: the next slice would find what this one has left.
+fn written_prefetch(kernel: &Kernel) -> Option<String> {
+    let written = Roots::of(kernel).writes_prefetched(kernel);
+    kernel.prefetched().next().filter(|_| written).map(|(_, param)| param.name.clone())
 }
 
 /// Every grid dimension that the region names is one further in.

@@ -201,6 +201,16 @@ pub enum TransformError {
         /// The gradient's shape.
         got: Vec<usize>,
     },
+    /// T019
+    #[error(
+        "a kernel that writes to its prefetched arrays, as `{array}`, has no batch: a slice would find what the one before has left"
+    )]
+    WrittenPrefetch {
+        /// A prefetched array of the kernel.
+        array: String,
+        /// Where the batch was asked for.
+        loc: Loc,
+    },
     /// T018
     #[error("`{step}` of `{operand}`: the kernel views or copies the operand here, past the function on its elements")]
     Viewed {
@@ -241,6 +251,7 @@ impl TransformError {
             TransformError::GradientShape { .. } => "T016",
             TransformError::BackwardUndeclared { .. } => "T017",
             TransformError::Viewed { .. } => "T018",
+            TransformError::WrittenPrefetch { .. } => "T019",
         }
     }
 
@@ -258,6 +269,7 @@ impl TransformError {
             | TransformError::FunctionTakes { loc, .. }
             | TransformError::ReadBack { loc, .. }
             | TransformError::Viewed { loc, .. }
+            | TransformError::WrittenPrefetch { loc, .. }
             | TransformError::FusedAfterBackward { loc, .. }
             | TransformError::BackwardInput { loc, .. }
             | TransformError::BackwardOutput { loc, .. }
@@ -284,6 +296,7 @@ impl TransformError {
             TransformError::FunctionGives { .. } => "end the function with a cast".to_string(),
             TransformError::FunctionTakes { want, .. } => format!("let the function take `Each<{want}>`"),
             TransformError::ReadBack { .. } => "accumulate in scratch and store to the output once".to_string(),
+            TransformError::WrittenPrefetch { .. } => "keep what changes in scratch, `Smem<T, S>`, and set it up in a slice's first step".to_string(),
             TransformError::Viewed { .. } => "load from the operand itself and store to it itself".to_string(),
             TransformError::FusedAfterBackward { .. } => {
                 "fuse first, then give the backward kernel of the whole with `with_backward`".to_string()

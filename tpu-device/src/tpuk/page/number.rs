@@ -137,7 +137,10 @@ mod tests {
     #[test]
     fn units_fit_the_number() {
         let all = [0, 96, 1023, 1024, 1536, 65_536, 1 << 27, (1 << 20) - 1, u64::MAX];
-        assert_eq!(all.map(bytes), ["0 B", "96 B", "1,023 B", "1 KiB", "1.5 KiB", "64 KiB", "128 MiB", "1 MiB", "more than 2^64 bytes"]);
+        assert_eq!(
+            all.map(bytes),
+            ["0 B", "96 B", "1,023 B", "1 KiB", "1.5 KiB", "64 KiB", "128 MiB", "1 MiB", "more than 2^64 bytes"]
+        );
         assert_eq!([0, 1, 1500, 1_221_904].map(|n| time(n, 1500)), ["0 ns", "0.667 ns", "1 µs", "814.6 µs"]);
         assert_eq!(time(3_000_000_000, 1500), "2 s");
         assert_eq!(time(1, 0), "1 µs");

@@ -21,14 +21,14 @@ pub(in crate::legalise) fn drop_unchanged(kernel: &mut Kernel) -> bool {
             stores.remove(memory);
         }
     }
-    let mut pass = Pass { needed: stores, moved };
+    let mut pass = Pass { needed: stores, moved, depth: 0 };
     pass.region(&mut kernel.body, vec![]);
     kernel.body != before
 }
 
 /// Drops the last ones too: what is left is to be printed, and does not verify where an output has no other store.
 pub(crate) fn drop_last_unchanged(kernel: &mut Kernel) {
-    Pass { needed: HashMap::new(), moved: moved(&kernel.body) }.region(&mut kernel.body, vec![]);
+    Pass { needed: HashMap::new(), moved: moved(&kernel.body), depth: 0 }.region(&mut kernel.body, vec![]);
 }
 
 /// The memories that are viewed or copied, and the views of them.
@@ -104,6 +104,9 @@ fn count(region: &Region, stores: &mut HashMap<Value, usize>) {
     }
 }
 
+/// Loops so many levels deep are looked at until nothing changes.
+const LOOKED_AT_AGAIN: u32 = 3;
+
 /// That a part of memory holds a value.
 #[derive(Clone)]
 struct Held {
@@ -114,6 +117,8 @@ struct Held {
 
 #[derive(Clone)]
 struct Pass {
+    /// Regions around the one that is looked at.
+    depth: u32,
     /// The memories that are also viewed or copied.
     moved: HashSet<Value>,
     /// The stores that are left to each output that needs one.
@@ -148,17 +153,28 @@ impl Pass {
     }
 
     /// Regions are entered with all that is known; a loop comes back to its first operation after its last, so that what its stores
-    /// change was not known after all.
+    /// change was not known after all. Looking again costs twice as much for each level: deep inside a loop is entered with what none
+    /// of its stores may change.
     fn regions(&mut self, op: &mut Op, known: &mut Vec<Held>) {
         let mut entered = known.clone();
+        if self.depth >= LOOKED_AT_AGAIN {
+            let mut stores = HashMap::new();
+            op.regions.iter().for_each(|region| count(region, &mut stores));
+            known.retain(|held| !stores.contains_key(&held.memory));
+            if op.kind != OpKind::If {
+                entered.clone_from(known);
+            }
+            op.regions.iter_mut().for_each(|region| self.region(region, entered.clone()));
+            return;
+        }
         loop {
-            let (mut pass, mut regions) = (self.clone(), op.regions.clone());
+            let (mut pass, mut regions) = (Pass { depth: self.depth + 1, ..self.clone() }, op.regions.clone());
             regions.iter_mut().for_each(|region| pass.region(region, entered.clone()));
             let mut stores = HashMap::new();
             regions.iter().for_each(|region| count(region, &mut stores));
             known.retain(|held| !stores.contains_key(&held.memory));
             if op.kind == OpKind::If || known.len() == entered.len() {
-                (*self, op.regions) = (pass, regions);
+                (*self, op.regions) = (Pass { depth: self.depth, ..pass }, regions);
                 return;
             }
             entered.clone_from(known);
