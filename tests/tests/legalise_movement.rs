@@ -297,3 +297,45 @@ fn stores_beside_copies_stay() {
 }";
     check_all("stores beside copies", &[case("stores beside copies", text, vec![random(DType::F32, &[8, 128], 7)], &[])]);
 }
+
+/// A store that a chip makes by rewriting its neighbours, and a copy of the same memory: refused while the copy is in flight, also from
+/// the step before; taken before its start and after its wait, and where the store is made in place.
+#[test]
+fn stores_that_rewrite_their_neighbours_wait_for_copies() {
+    let kernel = |before: &str, between: &str, after: &str| {
+        let text = format!(
+            "kernel @k(n) {{
+  grid i = n arbitrary
+  prefetch %ids: smem<?xi32> = [n]
+  in %x: hbm<?x?xbf16> = [16, 128]
+  scratch %buf: vmem<32x128xbf16>
+  scratch %sem: semaphore<dma>
+  body {{
+    %z = const 0 : i32
+    %half = const 16 : i32
+    %row = load_scalar %ids[%z] : i32
+    %end = view %buf[%half, %z] : vmem<16x128xbf16>
+    %from = view %x[%z, %z] : hbm<16x128xbf16>
+    %one = const 1.0 : bf16
+    %t = broadcast %one : tile<1x128xbf16>
+    %whole = broadcast %one : tile<16x128xbf16>
+    {before}
+    dma_start %from, %end, %sem
+    {between}
+    dma_wait %from, %end, %sem
+    {after}
+  }}
+}}"
+        );
+        let kernel = parse(&text).unwrap_or_else(|e| panic!("{e}"));
+        verify(&kernel).unwrap_or_else(|e| panic!("{e:?}"));
+        Chip::ALL.iter().map(|chip| legalise(&kernel, chip).map_err(|e| e.code())).map(|form| form.err()).collect::<Vec<_>>()
+    };
+    let anywhere = "store %t, %buf[%row, %z]";
+    assert_eq!(kernel("", anywhere, ""), [Some("M016"); 5]);
+    assert_eq!(kernel("", "store %whole, %buf[%z, %z]", ""), [None; 5]);
+    assert_eq!(kernel(anywhere, "", anywhere), [None; 5]);
+    // The last copy of a step is waited for in the next one.
+    let later = "dma_start %from, %end, %sem";
+    assert_eq!(kernel(anywhere, "", later), [Some("M016"); 5]);
+}

@@ -52,6 +52,9 @@ pub(super) fn illegal(rule: &legalise::Rule) -> &'static str {
         }
         legalise::Rule::CopyView(_) => "copy a larger part, and load what is wanted of it",
         legalise::Rule::CopyAdds => "copy to scratch, and add what was there as it is loaded",
+        legalise::Rule::StoreBesideCopy { .. } => {
+            "wait for the copy first, or store whole rows at a start that is seen to be a multiple of 8"
+        }
         legalise::Rule::Semaphores { .. } => "wait for several copies with one semaphore",
         legalise::Rule::Vector { .. } => "give it a second dimension, as in [1, n], or cast it to 32 bits as it is loaded",
     }
@@ -103,6 +106,7 @@ fn rule(rule: &Rule) -> &'static str {
         Rule::Squeeze { .. } => "view one index along it first",
         Rule::PrefetchAfterWindow => "move the parameter in front of those with a block",
         Rule::ScopedType { .. } => "arrays in HBM are operands of the kernel",
+        Rule::Semaphores { .. } => "one semaphore can count the copies of many steps",
         Rule::OperandRole { .. } => "the operand's row in docs/ir.md says where it lies",
         Rule::TooDeep { .. } => "split the kernel, or decide with `choose` and `select`",
     }

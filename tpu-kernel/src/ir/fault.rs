@@ -350,6 +350,14 @@ pub enum Rule {
         /// Its type.
         got: Type,
     },
+    /// V046
+    #[error("[{shape}] semaphores are more than {limit}")]
+    Semaphores {
+        /// The shape.
+        shape: Shape,
+        /// The limit.
+        limit: usize,
+    },
 }
 
 fn outside(operand: &str, axis: usize, start: i64, size: usize, extent: usize) -> String {
@@ -410,6 +418,7 @@ impl Rule {
             Rule::PrefetchAfterWindow => "V043",
             Rule::ScopedType { .. } => "V044",
             Rule::OperandRole { .. } => "V045",
+            Rule::Semaphores { .. } => "V046",
         }
     }
 }

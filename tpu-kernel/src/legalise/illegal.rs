@@ -123,6 +123,12 @@ pub enum Rule {
         /// How many fit beside those of windows.
         limit: usize,
     },
+    /// M016
+    #[error("a store that rewrites more of [{memory}] than it stores cannot run while a copy of that memory is in flight")]
+    StoreBesideCopy {
+        /// The shape of the memory.
+        memory: String,
+    },
 }
 
 impl Illegal {
@@ -144,6 +150,7 @@ impl Illegal {
             Illegal { rule: Rule::CopyView(_), .. } => "M013",
             Illegal { rule: Rule::CopyAdds, .. } => "M014",
             Illegal { rule: Rule::Semaphores { .. }, .. } => "M015",
+            Illegal { rule: Rule::StoreBesideCopy { .. }, .. } => "M016",
         }
     }
 }

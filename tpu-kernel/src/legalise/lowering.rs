@@ -12,7 +12,7 @@ use super::{Illegal, Rule, elementwise, memory, product, represented, structure}
 use crate::chips::Chip;
 use crate::ir::{Builder, DType, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Region, Shape, Type, Value, Window, infer};
 use crate::passes::tidy;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How deeply lowerings may stand in each other; none of them needs half of it. One that comes back to itself is refused.
 const DEPTH: usize = 32;
@@ -52,6 +52,9 @@ pub(super) struct Lowering<'a> {
     loc: Loc,
     at: String,
     depth: usize,
+    /// Stores of the source beside which a copy of their memory may be in flight; and whether this is one.
+    stores_beside_copies: HashSet<*const Op>,
+    beside_copy: bool,
 }
 
 /// Rewrites a verified kernel.
@@ -72,6 +75,8 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         loc: source.loc.clone(),
         at: source.name.clone(),
         depth: 0,
+        stores_beside_copies: memory::flight::stores_beside_copies(source),
+        beside_copy: false,
     };
     for size in &source.sizes {
         lowering.builder.size(size);
@@ -195,6 +200,13 @@ impl Lowering<'_> {
     /// Makes an operation of the source the one that is being lowered.
     pub(super) fn enter(&mut self, op: &Op) {
         (self.loc, self.at) = (op.loc.clone(), op.kind.mnemonic().to_string());
+        self.beside_copy = self.stores_beside_copies.contains(&std::ptr::from_ref(op));
+    }
+
+    /// That a store which rewrites more of the memory than is stored has no copy beside it.
+    pub(super) fn alone(&self, memory: Value) -> Result<(), Illegal> {
+        let memory = || self.ty(memory).shape().to_string();
+        if self.beside_copy { Err(self.refuse(Rule::StoreBesideCopy { memory: memory() })) } else { Ok(()) }
     }
 
     /// The value that represents one of the source.

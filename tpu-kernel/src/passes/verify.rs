@@ -51,12 +51,18 @@
 //! | V043 | prefetched arrays come before windows |
 //! | V044 | a region has memory of VMEM and SMEM, and semaphores |
 //! | V045 | whole arrays lie in HBM, prefetched ones in SMEM, scratch in VMEM or SMEM |
+//! | V046 | an operand, or an argument of a region, is at most 4096 semaphores |
+
+mod memory;
 
 use crate::ir::{
-    BlockDim, DType, Fault, Kernel, Loc, MAX_DEPTH, MAX_RANK, Op, OpKind, Param, ParamKind, Region, Rule, Semantics, Shape,
-    SizeExpr, Space, Type, Value, Window, infer, tile,
+    BlockDim, DType, Fault, Kernel, Loc, MAX_DEPTH, MAX_RANK, Op, OpKind, ParamKind, Region, Rule, Semantics, Shape, SizeExpr,
+    Space, Type, Value, Window, infer, tile,
 };
 use std::collections::HashSet;
+
+/// More semaphores than any chip has room for.
+const MAX_SEMAPHORES: usize = 4096;
 
 /// Checks a kernel: nothing, or all its faults.
 pub fn verify(kernel: &Kernel) -> Result<(), Vec<Fault>> {
@@ -176,43 +182,6 @@ impl<'a> Verifier<'a> {
         self.check((index as usize) < count, || Rule::SizeIndex { index, count }, at);
     }
 
-    fn param(&mut self, index: usize, param: &'a Param) {
-        let at = At(&param.name, &param.loc);
-        let (fits, rule) = match (&param.kind, param.ty) {
-            (ParamKind::Scalar, got) => (got.is_scalar(), Rule::OperandType { index, want: "a scalar".into(), got }),
-            (ParamKind::In(_) | ParamKind::Out(_), got) => {
-                let fits = matches!(got, Type::Ref(Space::Vmem, ..));
-                (fits, Rule::OperandType { index, want: "memory".into(), got })
-            }
-            (ParamKind::Scratch, got) => {
-                let fits = matches!(got, Type::Ref(Space::Vmem | Space::Smem, ..) | Type::Semaphore(..));
-                (fits, Rule::OperandRole { role: "scratch", want: "memory in VMEM or SMEM, or semaphores", got })
-            }
-            (ParamKind::InArray(_) | ParamKind::OutArray(_), got) => (
-                matches!(got, Type::Array(Space::Hbm, ..)),
-                Rule::OperandRole { role: "a whole array", want: "memory in HBM", got },
-            ),
-            (ParamKind::Prefetch(_), got) => {
-                let fits = matches!(got, Type::Array(Space::Smem, ..));
-                (fits, Rule::OperandRole { role: "a prefetched array", want: "memory in SMEM", got })
-            }
-        };
-        self.check(fits, || rule, at);
-        let array = param.array().unwrap_or_default();
-        for size in array {
-            self.size_expr(size, 0, at);
-        }
-        let rank = array.len();
-        self.check(param.array().is_none() || (1..=MAX_RANK).contains(&rank), || Rule::ArrayRank { rank, limit: MAX_RANK }, at);
-        match (param.window(), param.ty) {
-            (Some(window), _) => self.window(index, window, param.ty.shape(), at),
-            (None, Type::Array(_, _, want)) => {
-                self.check(want == rank, || Rule::PerDimension { what: "sizes", rank: want, got: rank }, at);
-            }
-            (None, _) => {}
-        }
-    }
-
     fn window(&mut self, index: usize, window: &'a Window, operand: Shape, at: At<'a>) {
         let rank = window.array.len();
         let kept = window.block.iter().filter_map(|b| b.kept());
@@ -280,6 +249,9 @@ impl<'a> Verifier<'a> {
         };
         let sound = match ty {
             Type::Tile(dtype, shape) | Type::Ref(_, dtype, shape) => tile(dtype, shape).map(|_| ()),
+            Type::Semaphore(_, shape) if shape.checked_elements().is_none_or(|count| count > MAX_SEMAPHORES) => {
+                Err(Rule::Semaphores { shape, limit: MAX_SEMAPHORES })
+            }
             Type::Semaphore(_, shape) if shape.rank() > 0 => tile(ty.dtype(), shape).map(|_| ()),
             Type::Array(_, _, rank) if !(1..=MAX_RANK).contains(&rank) => Err(Rule::ArrayRank { rank, limit: MAX_RANK }),
             Type::Scalar(_) | Type::Array(..) | Type::Semaphore(..) => Ok(()),
@@ -396,40 +368,6 @@ impl<'a> Verifier<'a> {
         let got = op.regions.len();
         self.check(got == want, || Rule::RegionCount { want, got }, at);
         got == want
-    }
-
-    /// Bounds of a well-typed access to memory, what it writes, and which operand a view shows.
-    fn access(&mut self, op: &Op, at: At<'_>) {
-        let written = op.kind.writes().map(|at| op.operands[at]);
-        let (reach, starts) = match op.reach(|v| self.kernel.ty(v).shape()) {
-            Some(access) => access,
-            None if written.is_some() || matches!(op.kind, OpKind::ViewSqueezed(_)) => (vec![], &[][..]),
-            None => return,
-        };
-        let root = |value: Value| match self.state[value.0 as usize] {
-            State::Live(root) => root.and_then(|index| Some((index, self.kernel.params.get(index)?))),
-            _ => None,
-        };
-        let memory = op.operands[0];
-        let operand = root(memory).map_or("", |(_, p)| p.name.as_str());
-        if let Some((index, param)) = written.and_then(root) {
-            self.check(param.is_written(), || Rule::WriteToInput { operand: param.name.clone() }, at);
-            self.written[index] = true;
-        }
-        let extents = self.kernel.ty(memory).shape();
-        for (axis, &size) in reach.iter().enumerate() {
-            let constant = starts.get(axis).and_then(|v| self.constants[v.0 as usize]);
-            // Where the start is unknown, 0 is the most favourable one; an array is as large as the launch makes it.
-            let start = i64::from(constant.unwrap_or(0));
-            let extent = if axis < extents.rank() { extents.dim(axis) } else { usize::MAX };
-            let inside = start >= 0 && i64::try_from(size).is_ok_and(|n| n <= i64::try_from(extent).unwrap_or(i64::MAX) - start);
-            self.check(inside, || Rule::OutOfBounds { operand: operand.to_string(), axis, start, size, extent }, at);
-        }
-        if let (OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt, &[view]) = (&op.kind, op.results.as_slice())
-            && let Some(&State::Live(_)) = self.state.get(view.0 as usize)
-        {
-            self.state[view.0 as usize] = self.state[memory.0 as usize];
-        }
     }
 
     fn control(&mut self, op: &'a Op, operands: Option<Vec<Type>>, at: At<'a>) {

@@ -11,6 +11,7 @@ mod operation;
 mod parse;
 mod print;
 mod size_expr;
+mod types;
 
 pub use parse::{ParseError, parse, parse_named};
 

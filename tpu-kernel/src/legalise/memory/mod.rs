@@ -6,6 +6,7 @@
 //! that a chip does not report.
 
 pub(crate) mod copies;
+pub(super) mod flight;
 pub(crate) mod place;
 pub(super) mod scalars;
 pub(crate) mod unchanged;
@@ -129,6 +130,7 @@ fn store_anywhere(lowering: &mut Lowering<'_>, values: &[Value]) -> Result<(), I
     };
     let Wide { shape, corner, axes } = widened(lowering, memory, part, starts, true)?;
     if shape != part {
+        lowering.alone(memory)?;
         let before = lowering.apply(OpKind::Load(shape), &[&[memory], corner.as_slice()].concat())?;
         let mut hit = None;
         for axis in axes {

@@ -187,6 +187,7 @@ fn store(lowering: &mut Lowering<'_>, part: &Part, corner: &[Value], mut tile: T
         tile = typed(lowering, OpKind::Reshape(apart), &[tile])?;
     }
     if covered != apart {
+        lowering.alone(part.root.value)?;
         let before = typed(lowering, OpKind::Load(covered), &operands(part.root, None, corner))?;
         let mut hit: Option<Value> = None;
         for (axis, dim) in part.dims.iter().enumerate().filter(|&(axis, _)| covered.dim(axis) != apart.dim(axis)) {
