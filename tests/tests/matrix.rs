@@ -9,7 +9,7 @@ use tpu_tests::executors::{EXECUTORS, run, same};
 use tpu_tests::matrix::{Case, cases, names};
 
 /// Operations that are no computation on tiles, and the tests that run them.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 23] = [
     ("const", "filetests, random_kernels"),
     ("load", "every case loads"),
     ("store", "every case stores"),
@@ -22,6 +22,17 @@ const ELSEWHERE: [(&str, &str); 12] = [
     ("prng_seed", "prng_bits"),
     ("print", "filetests"),
     ("check", "filetests, random_kernels"),
+    ("load_scalar", "filetests, random_movement"),
+    ("store_scalar", "filetests, random_movement"),
+    ("view", "filetests, random_movement, random_views"),
+    ("view_squeezed", "filetests, random_movement"),
+    ("dma_start", "filetests, random_movement, random_copies"),
+    ("dma_wait", "filetests, random_movement, random_copies"),
+    ("semaphore_at", "filetests, random_movement"),
+    ("semaphore_signal", "filetests, random_movement"),
+    ("semaphore_wait", "filetests, random_movement"),
+    ("semaphore_read", "filetests, random_movement"),
+    ("scoped", "filetests, random_movement"),
 ];
 
 fn main() {
