@@ -3,6 +3,7 @@
 use crate::cache::{Cache, KernelStats};
 use crate::memory::Memory;
 use crate::registry::Registry;
+use crate::spare::Spare;
 use crate::{DeviceError, Executor};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,6 +36,7 @@ struct Inner {
     chip: Chip,
     executor: Executor,
     memory: Memory,
+    spare: Spare,
     cache: Cache,
     registry: Registry,
     on_print: RwLock<OnPrint>,
@@ -71,6 +73,7 @@ impl DeviceBuilder {
             chip: self.chip,
             executor: self.executor,
             memory: Memory::new(self.hbm_bytes),
+            spare: Spare::default(),
             cache: Cache::default(),
             registry: Registry::default(),
             on_print: RwLock::new(Arc::new(to_stderr)),
@@ -184,6 +187,10 @@ impl Device {
 
     pub(crate) fn memory(&self) -> &Memory {
         &self.0.memory
+    }
+
+    pub(crate) fn spare(&self) -> &Spare {
+        &self.0.spare
     }
 
     pub(crate) fn cache(&self) -> &Cache {

@@ -41,7 +41,7 @@ fn launch(device: &Device, launchable: &dyn Launchable, args: &[Arg<'_, Tensor>]
 
     let mut outputs = Vec::with_capacity(bound.covered.len());
     for ((at, param), &covered) in kernel.outputs().zip(&bound.covered) {
-        let mut output = Unwritten::new(device, param.ty.dtype(), &bound.binding.arrays[at])?;
+        let mut output = Unwritten::of_anything(device, param.ty.dtype(), &bound.binding.arrays[at])?;
         if !covered {
             output.fill(Literal::poison(param.ty.dtype()));
         }

@@ -30,6 +30,8 @@ struct Measured<'a> {
     name: &'a str,
     ours: f64,
     limit: f64,
+    /// Grid steps of the launch.
+    steps: u64,
 }
 
 /// Launches run on the thread that asks.
@@ -52,7 +54,8 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     }
     let progress = Progress::new(rows.len());
     let (output, mut ends) = (Output { json: common.json }, Ends::of(rows.len()));
-    let mut lines = vec![["row", "threads", "ours ms", "limit ms", "share of limit", "peer"].map(String::from).to_vec()];
+    let mut lines =
+        vec![["row", "threads", "ours ms", "limit ms", "share of limit", "us a step", "peer"].map(String::from).to_vec()];
     for row in &rows {
         progress.at(row.name);
         let measured = measure(row, chip, rounds, seed).map_err(|e| e.during(&format!("row `{}`", row.name)));
@@ -95,7 +98,8 @@ fn measure<'a>(row: &Row<'a>, chip: &Chip, rounds: u64, seed: u64) -> Result<Mea
         ours = ours.min(start.elapsed().as_secs_f64());
         drop(results);
     }
-    Ok(Measured { name: row.name, ours: ours * 1e3, limit: compute.max(memory) * 1e3 })
+    let steps = prepared.binding.grid.iter().map(|&n| n.unsigned_abs() as u64).product();
+    Ok(Measured { name: row.name, ours: ours * 1e3, limit: compute.max(memory) * 1e3, steps })
 }
 
 /// How often the bf16 units see each product of the kernel; nothing where its products are of other types, or none.
@@ -136,10 +140,17 @@ impl Measured<'_> {
             "ours_ms": round(self.ours),
             "limit_ms": round(self.limit),
             "share_of_limit": round(self.limit / self.ours),
+            "steps": self.steps,
+            "step_us": round(self.step_us()),
             "peer": Value::Null,
             "peer_ms": Value::Null,
             "ratio": Value::Null,
         })
+    }
+
+    /// Microseconds a grid step.
+    fn step_us(&self) -> f64 {
+        self.ours * 1e3 / self.steps.max(1) as f64
     }
 
     fn line(&self) -> Vec<String> {
@@ -150,6 +161,7 @@ impl Measured<'_> {
             format!("{:.3}", self.ours),
             format!("{:.3}", self.limit),
             share,
+            format!("{:.3}", self.step_us()),
             "-".to_string(),
         ]
     }

@@ -6,11 +6,12 @@ use super::launch::{Ended, Running};
 use super::memory::{ALIGN, Memory, poison};
 use super::semaphore::Group;
 use super::site::{Extent, Site};
-use super::window::{Array, Param, Role};
+use super::window::{Array, Param, Role, STREAMED};
 use crate::exec::{Args, RunError};
 use crate::ir::{self, DType, MAX_RANK, ParamKind, SizeExpr, SizeId};
 use crate::launch::Binding;
 use std::marker::PhantomData;
+use tpu_microkernels::stream;
 use tpu_microkernels::tile::{self, Rng};
 
 /// One run.
@@ -58,7 +59,7 @@ fn array(
         stride[axis] = step;
         step = shape[axis].max(1).saturating_mul(step);
     }
-    Ok(Array { pointer, extent, stride })
+    Ok(Array { pointer, extent, stride, streamed: bytes > STREAMED })
 }
 
 /// Where the copies of prefetched arrays lie behind the first `bytes`, and how many bytes there are in all.
@@ -135,6 +136,8 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     /// Runs every step of the grid.
     pub(super) fn run(mut self) -> Result<(), RunError> {
         let result = self.steps();
+        // Also after an error: what was written may be looked at.
+        stream::done();
         self.exe.pool.give(std::mem::take(&mut self.memory));
         result
     }

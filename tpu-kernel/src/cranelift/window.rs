@@ -4,6 +4,7 @@ use super::context::RefSlot;
 use super::mem::may_stay_in_place;
 use super::memory::{ALIGN, poison};
 use crate::ir::{BlockDim, DType, Kernel, MAX_RANK, OpKind, ParamKind, Region, Value};
+use tpu_microkernels::stream;
 
 /// What is known of a kernel's windows before a launch.
 #[derive(Debug)]
@@ -123,7 +124,13 @@ pub(super) struct Array {
     pub extent: [usize; MAX_RANK],
     /// In elements.
     pub stride: [usize; MAX_RANK],
+    /// Whether it is more than the caches hold: what is written passes them by.
+    pub streamed: bool,
 }
+
+/// Arrays of more bytes are streamed, in blocks of at most as many as a cache near the processor holds.
+pub(super) const STREAMED: usize = 16 << 20;
+const STREAMED_BLOCK: usize = 1 << 18;
 
 /// Where block and array meet along an axis, in elements.
 struct Part {
@@ -164,7 +171,12 @@ impl Param {
 
     /// Whether the block can be used where it lies.
     fn stays(&self, array: &Array, index: &[i32]) -> bool {
-        self.in_place && array.pointer.addr().is_multiple_of(self.dtype.bytes()) && self.whole(array, index)
+        self.in_place && !self.streams(array) && array.pointer.addr().is_multiple_of(self.dtype.bytes()) && self.whole(array, index)
+    }
+
+    /// Whether blocks are computed in a copy and written past the caches.
+    fn streams(&self, array: &Array) -> bool {
+        array.streamed && self.role == Role::Output && self.elements * self.dtype.bytes() <= STREAMED_BLOCK
     }
 
     /// Makes a block current: fills the copy, or points into the array. `copy` is the operand's own memory.
@@ -205,9 +217,13 @@ impl Param {
         if self.role != Role::Output || self.stays(array, index) {
             return;
         }
+        let streams = self.streams(array);
         self.rows(array, index, |inside, outside, bytes| {
             // SAFETY: both ranges lie inside; the rest by this function's contract.
-            unsafe { std::ptr::copy_nonoverlapping(copy.add(outside), array.pointer.add(inside), bytes) };
+            unsafe {
+                let (from, to) = (copy.add(outside), array.pointer.add(inside));
+                if streams { stream::copy(from, to, bytes) } else { std::ptr::copy_nonoverlapping(from, to, bytes) }
+            }
         });
     }
 
