@@ -80,6 +80,8 @@ pub(super) struct Body<'a, 'f, 'k> {
     pub groups: Vec<Group>,
     fail: Block,
     pub summary: PlanSummary,
+    /// By number of a memory, whether its accesses are told to the launch.
+    pub watched: &'a [bool],
 }
 
 impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
@@ -102,11 +104,14 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             groups: vec![],
             fail,
             summary: PlanSummary::default(),
+            watched: &[],
         }
     }
 
-    /// Emits the kernel's body. Returns what it refers to by number, and what the plan came to.
-    pub(super) fn emit_body(mut self) -> Result<(Code<'f>, Tables, PlanSummary), String> {
+    /// Emits the kernel's body, which tells the launch of accesses of the memories that are `watched`. Returns what it refers to by
+    /// number, and what the plan came to.
+    pub(super) fn emit_body(mut self, watched: &'a [bool]) -> Result<(Code<'f>, Tables, PlanSummary), String> {
+        self.watched = watched;
         let kernel = self.kernel;
         for (at, (&value, param)) in kernel.body.args.iter().zip(&kernel.params).enumerate() {
             match param.ty {
@@ -271,9 +276,11 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                     Some(direct) => self.dot(direct.dot, &mem, direct.accumulate)?,
                     None => {
                         let reader = self.plan.reader(op, 1);
+                        let mem = mem.clone();
                         self.push(Output { value, mem, reduce: None, reader, makes: None, stores: Some(memory) });
                     }
                 }
+                self.watch(op.operands[0], &mem, true, &op.loc)?;
             }
             OpKind::Slice { starts, shape, strides } => match self.plan.place(op.results[0]) {
                 Place::View => {
@@ -456,6 +463,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
     fn load(&mut self, op: &'k Op, shape: Shape) -> Result<(), String> {
         let v = op.results[0];
         let (mem, _) = self.access(op, &op.operands[1..], shape)?;
+        self.watch(op.operands[0], &mem, false, &op.loc)?;
         if self.plan.place(v) == Place::Memory {
             self.hold(op, mem)
         } else {

@@ -4,7 +4,7 @@
 //! can be kept and run in another process; a change of this layout changes [`VERSION`]. Strides are in
 //! elements.
 
-use super::movement::{Copy, Fill, Semaphore};
+use super::movement::{Access, Copy, Fill, Semaphore};
 use crate::ir::MAX_RANK;
 use std::ffi::c_void;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use tpu_microkernels::raw;
 use tpu_microkernels::tile::{self, Rng, Slot, Task};
 
 /// The version of the layout.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 /// Of [`Context::wanted`]: windows on inputs.
 pub(super) const INPUTS: u32 = 1;
@@ -100,6 +100,7 @@ pub(super) struct Helpers {
     pub copy: Copy,
     pub semaphore: Semaphore,
     pub fill: Fill,
+    pub access: Access,
     pub fma: extern "C" fn(f32, f32, f32) -> f32,
 }
 
@@ -121,6 +122,7 @@ pub(super) static HELPERS: LazyLock<Helpers> = LazyLock::new(|| Helpers {
     copy: super::movement::copy,
     semaphore: super::movement::semaphore,
     fill: super::movement::fill,
+    access: super::movement::access,
     functions: std::array::from_fn(|at| Function::ALL[at].strip()),
     fma,
 });

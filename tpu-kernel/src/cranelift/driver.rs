@@ -16,15 +16,15 @@ use tpu_microkernels::tile::{self, Rng};
 
 /// One run.
 pub(super) struct Driver<'r, 'a, 'b> {
-    exe: &'r Executable,
-    binding: &'r Binding,
+    pub exe: &'r Executable,
+    pub binding: &'r Binding,
     /// One an operand; scratch and scalars have none.
-    arrays: Vec<Option<Array>>,
+    pub arrays: Vec<Option<Array>>,
     /// By operand: where in the memory of the run a prefetched array has its copy.
     prefetched: Vec<Option<usize>>,
     scalars: Vec<u32>,
-    memory: Memory,
-    running: Running<'r>,
+    pub memory: Memory,
+    pub running: Running<'r>,
     /// The arrays stay borrowed while there are addresses of them.
     borrowed: PhantomData<&'r mut Args<'a, 'b>>,
 }
@@ -142,10 +142,9 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         result
     }
 
-    fn steps(&mut self) -> Result<(), RunError> {
-        if self.binding.grid.iter().any(|&n| n <= 0) {
-            return Ok(());
-        }
+    /// Gives scratch and whole arrays what they hold before the first step. Returns where each operand's memory is, and the extents
+    /// of arrays.
+    pub(super) fn enter(&mut self) -> (Vec<RefSlot>, Vec<[i64; MAX_RANK]>) {
         let params = self.exe.kernel.params.len();
         let base = self.memory.pointer();
         let mut refs = vec![RefSlot { ptr: base, strides: [0; MAX_RANK] }; params];
@@ -177,14 +176,15 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             }
             refs[at] = slot;
         }
-        let mut rng = Rng::default();
-        let mut blocks = vec![[0i32; MAX_RANK]; params];
-        let mut open: Vec<Option<[i32; MAX_RANK]>> = vec![None; params];
-        // Once a run: the table of helpers is long.
-        let mut context = Context {
+        (refs, extents)
+    }
+
+    /// The table for compiled code, but for what changes from step to step. Once a run: the table of helpers is long.
+    pub(super) fn context(&mut self, extents: &[[i64; MAX_RANK]], rng: *mut Rng) -> Context {
+        Context {
             version: VERSION,
             wanted: INPUTS | OUTPUTS,
-            arena: base,
+            arena: self.memory.pointer(),
             refs: std::ptr::null(),
             arrays: extents.as_ptr(),
             grid: std::ptr::null(),
@@ -193,11 +193,24 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             scalars: self.scalars.as_ptr(),
             blocks: std::ptr::null_mut(),
             tasks: self.exe.tables.tasks.as_ptr(),
-            rng: &raw mut rng,
+            rng,
             launch: std::ptr::null_mut(),
             error: ErrorSlot::default(),
             helpers: *HELPERS,
-        };
+        }
+    }
+
+    fn steps(&mut self) -> Result<(), RunError> {
+        if self.binding.grid.iter().any(|&n| n <= 0) {
+            return Ok(());
+        }
+        let params = self.exe.kernel.params.len();
+        let base = self.memory.pointer();
+        let (mut refs, extents) = self.enter();
+        let mut rng = Rng::default();
+        let mut blocks = vec![[0i32; MAX_RANK]; params];
+        let mut open: Vec<Option<[i32; MAX_RANK]>> = vec![None; params];
+        let mut context = self.context(&extents, &raw mut rng);
         // A block of an input is fetched while the step before runs: its index is from before that step.
         let (mut early, mut upcoming) = (blocks.clone(), vec![]);
         loop {
@@ -243,12 +256,12 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         self.running.semaphores.iter().try_for_each(Group::end)
     }
 
-    fn window(&self, at: usize) -> Option<(&Param, &Array)> {
+    pub(super) fn window(&self, at: usize) -> Option<(&Param, &Array)> {
         self.exe.windows.params[at].as_ref().zip(self.arrays[at].as_ref())
     }
 
     /// Computes the block indices of the running step, of inputs, outputs or both.
-    fn maps(&mut self, context: &mut Context, blocks: &mut [[i32; MAX_RANK]], wanted: u32) -> Result<(), RunError> {
+    pub(super) fn maps(&mut self, context: &mut Context, blocks: &mut [[i32; MAX_RANK]], wanted: u32) -> Result<(), RunError> {
         context.wanted = wanted;
         context.grid = self.running.grid.as_ptr();
         context.blocks = blocks.as_mut_ptr().cast();
@@ -261,7 +274,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     }
 
     /// Whether a block lies inside its array.
-    fn inside(&self, at: usize, index: &[i32; MAX_RANK], grid: &[i32]) -> Result<(), RunError> {
+    pub(super) fn inside(&self, at: usize, index: &[i32; MAX_RANK], grid: &[i32]) -> Result<(), RunError> {
         let (Some((param, array)), declared) = (self.window(at), &self.exe.kernel.params[at]) else { return Ok(()) };
         match param.outside(array, index) {
             None => Ok(()),
@@ -307,7 +320,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     }
 
     /// The error that a failed check stands for; a panic of the log goes on.
-    fn failure(&mut self, error: ErrorSlot, sites: &[Site]) -> RunError {
+    pub(super) fn failure(&mut self, error: ErrorSlot, sites: &[Site]) -> RunError {
         let step = self.running.grid.clone();
         match &sites[error.site as usize] {
             Site::Start { operand, axis, size, extent, loc } => RunError::OutOfBounds {
@@ -329,7 +342,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 (code, _) => unreachable!("descriptions are made from verified shapes, but a function refused one: {code}"),
             },
             Site::Check { message, loc } => RunError::Check { message: message.clone(), step, loc: loc.clone() },
-            Site::Print { .. } | Site::Copy(_) | Site::Semaphore { .. } | Site::Poison { .. } => match self.running.ended.take() {
+            Site::Print { .. } | Site::Copy(_) | Site::Semaphore { .. } | Site::Poison { .. } | Site::Access(_) => match self.running.ended.take() {
                 Some(Ended::Error(error)) => error,
                 Some(Ended::Panic(panic)) => std::panic::resume_unwind(panic),
                 None => unreachable!("what is asked of the launch fails for a reason"),
@@ -339,7 +352,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
 }
 
 /// The next step, last dimension fastest; false after the last.
-fn advance(grid: &mut [i32], extents: &[i32]) -> bool {
+pub(super) fn advance(grid: &mut [i32], extents: &[i32]) -> bool {
     for (index, &extent) in grid.iter_mut().zip(extents).rev() {
         *index += 1;
         if *index < extent {

@@ -9,6 +9,7 @@
 //! compiled; compiled code touches the table, the arena, and windows that the driver has checked.
 
 mod body;
+//pub mod checked;
 mod code;
 mod context;
 mod control;
@@ -32,6 +33,7 @@ mod semaphore;
 mod site;
 mod stream;
 mod tile;
+mod watch;
 mod widen;
 mod window;
 
@@ -82,9 +84,15 @@ impl Executable {
             return Err(Error::rules(kernel, faults));
         }
         let kernel = &widen::widen(kernel);
-        let compiled = jit::compile(kernel, features).map_err(refuse)?;
-        let windows =
-            Windows::new(kernel, compiled.summary.arena_bytes).ok_or_else(|| refuse("its windows are too large".into()))?;
+        Self::compile_watching(kernel, features, &[]).map_err(refuse)
+    }
+
+    /// Compiles a kernel that verifies and is widened. Accesses of the memories that are `watched`, by number, are told to the launch,
+    /// and where there are any, each window has memory of its own.
+    fn compile_watching(kernel: &Kernel, features: Features, watched: &[bool]) -> Result<Executable, String> {
+        let compiled = jit::compile(kernel, features, watched)?;
+        let windows = Windows::new(kernel, compiled.summary.arena_bytes, watched.is_empty());
+        let windows = windows.ok_or("its windows are too large")?;
         Ok(Executable {
             kernel: kernel.clone(),
             code: compiled.code,

@@ -23,6 +23,9 @@ pub(super) type Copy = unsafe extern "C" fn(*mut c_void, u32, *const Slot, i64, 
 /// Poison for memory: the running launch, the number of its site, and where it begins.
 pub(super) type Fill = unsafe extern "C" fn(*mut c_void, u32, *mut u8);
 
+/// An access that is looked at: the running launch, the number of its site, and the part of the memory. 0 where the step may go on.
+pub(super) type Access = unsafe extern "C" fn(*mut c_void, u32, *const Slot) -> i64;
+
 /// Rows of a copy that has no number of them: less than any i32.
 pub(super) const ALL: i64 = i64::MIN;
 
@@ -60,10 +63,15 @@ pub(super) unsafe extern "C" fn copy(launch: *mut c_void, site: u32, slots: *con
 pub(super) unsafe extern "C" fn fill(launch: *mut c_void, site: u32, to: *mut u8) {
     // SAFETY: by this function's contract.
     let running = unsafe { &*launch.cast::<Running<'_>>() };
-    if let Some(Site::Poison { dtype, elements }) = running.sites.get(site as usize) {
+    if let Some(Site::Poison { dtype, elements, .. }) = running.sites.get(site as usize) {
         // SAFETY: as above.
         unsafe { poison(to, *dtype, *elements) };
     }
+}
+
+/// Where nothing is checked no code asks.
+pub(super) unsafe extern "C" fn access(_: *mut c_void, _: u32, _: *const Slot) -> i64 {
+    DONE
 }
 
 impl Running<'_> {
@@ -117,7 +125,7 @@ impl Running<'_> {
             let (from, to) = (&*slots, &*slots.add(1));
             let mut held: Vec<u8> = vec![];
             let between = Slot { ptr: std::ptr::null_mut(), strides: dense(&dims) };
-            let from = if site.one_memory {
+            let from = if site.memories[0] == site.memories[1] {
                 held.try_reserve_exact(bytes).map_err(|_| RunError::OutOfMemory { bytes })?;
                 held.resize(bytes, 0);
                 let between = Slot { ptr: held.as_mut_ptr(), ..between };

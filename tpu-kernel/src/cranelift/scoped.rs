@@ -39,6 +39,7 @@ impl<'k> Body<'_, '_, 'k> {
     /// `load_scalar`.
     pub(super) fn load_scalar(&mut self, op: &'k Op) -> Result<(), String> {
         let (one, address) = self.element(op, &op.operands[1..])?;
+        self.watch(op.operands[0], &one, false, &op.loc)?;
         let v = self.code.load_scalar(one.dtype, address, 0);
         self.values.scalars.insert(op.results[0], v);
         Ok(())
@@ -49,7 +50,7 @@ impl<'k> Body<'_, '_, 'k> {
         let (one, address) = self.element(op, &op.operands[2..])?;
         let scalar = self.values.scalars[&op.operands[1]];
         self.code.store_scalar(one.dtype, scalar, address, 0);
-        Ok(())
+        self.watch(op.operands[0], &one, true, &op.loc)
     }
 
     /// Names the semaphores of an operand or a region.
@@ -135,7 +136,7 @@ impl<'k> Body<'_, '_, 'k> {
             shape: ty.is_ref().then(|| ty.shape()),
             arrays,
             group,
-            one_memory: self.plan.memory(source) == self.plan.memory(target),
+            memories: [source, target].map(|end| self.plan.memory(end)),
             what,
             loc: op.loc.clone(),
         });
@@ -164,7 +165,7 @@ impl<'k> Body<'_, '_, 'k> {
             results.push(self.allocate(result)?);
         }
         let used = self.used;
-        let mut groups = vec![];
+        let (mut groups, mut own) = (vec![], vec![]);
         for &arg in &region.args {
             match self.kernel.ty(arg) {
                 Type::Semaphore(kind, shape) => {
@@ -173,7 +174,8 @@ impl<'k> Body<'_, '_, 'k> {
                 }
                 ty => {
                     let mem = self.slot(ty)?;
-                    self.poison(&mem)?;
+                    self.poison(&mem, self.plan.memory(arg))?;
+                    own.push((arg, mem.clone()));
                     self.values.refs.insert(arg, mem);
                 }
             }
@@ -195,15 +197,18 @@ impl<'k> Body<'_, '_, 'k> {
             let first = self.code.b.ins().iconst(types::I64, 0);
             self.ask(group, first, None, Action::End, op)?;
         }
+        for (arg, mem) in own {
+            self.watch(arg, &mem, true, &op.loc)?;
+        }
         self.used = used;
         Ok(())
     }
 
-    fn poison(&mut self, mem: &Mem) -> Result<(), String> {
+    fn poison(&mut self, mem: &Mem, memory: usize) -> Result<(), String> {
         // What lay there before may still wait to be read.
         self.flush();
         let number = self.code.b.ins().iconst(types::I32, self.sites.len() as i64);
-        self.sites.push(Site::Poison { dtype: mem.dtype, elements: mem.shape.elements() });
+        self.sites.push(Site::Poison { dtype: mem.dtype, elements: mem.shape.elements(), memory });
         let launch = self.code.field(types::I64, offset_of!(Context, launch));
         let address = self.code.address(mem, offset_of!(Context, arena));
         self.code.call(offset_of!(Helpers, fill), &[launch, number, address], None);

@@ -27,7 +27,9 @@ pub(super) enum Site {
     /// A request to one of a group of semaphores.
     Semaphore { group: usize, action: Action, loc: Loc },
     /// Memory of a region, which starts as poison.
-    Poison { dtype: DType, elements: usize },
+    Poison { dtype: DType, elements: usize, memory: usize },
+    /// An access that checked execution looks at.
+    Access(AccessSite),
 }
 
 /// How many elements a memory has along a dimension.
@@ -38,6 +40,18 @@ pub(super) enum Extent {
     Array(usize),
 }
 
+/// A load or a store.
+#[derive(Clone, Debug)]
+pub(super) struct AccessSite {
+    /// The memory, by number.
+    pub memory: usize,
+    pub dtype: DType,
+    /// The shape of the part that is touched.
+    pub shape: Shape,
+    pub writes: bool,
+    pub loc: Loc,
+}
+
 /// A copy.
 #[derive(Clone, Debug)]
 pub(super) struct CopySite {
@@ -45,10 +59,10 @@ pub(super) struct CopySite {
     /// The shape of both ends; `None` of two whole arrays, which are these operands.
     pub shape: Option<Shape>,
     pub arrays: [usize; 2],
+    /// The memories of both ends, by number.
+    pub memories: [usize; 2],
     /// The group of its semaphore.
     pub group: usize,
-    /// Whether both ends lie in one memory, and so may overlap.
-    pub one_memory: bool,
     pub what: CopyStep,
     pub loc: Loc,
 }

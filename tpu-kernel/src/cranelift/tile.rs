@@ -245,7 +245,7 @@ impl<'k> Body<'_, '_, 'k> {
     }
 
     /// Lays out the addresses and strides of tiles; returns where.
-    fn slots(&mut self, tiles: &[Mem]) -> Result<Clif, String> {
+    pub(super) fn slots(&mut self, tiles: &[Mem]) -> Result<Clif, String> {
         self.slots_by(tiles, |mem| mem.shape.rank())
     }
 

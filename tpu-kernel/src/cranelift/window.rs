@@ -23,7 +23,7 @@ pub(super) struct Param {
     /// The block along each dimension of the array (of scratch: of the operand).
     pub block: Vec<BlockDim>,
     /// For each of the array's dimensions the operand's; absent where squeezed.
-    kept: Vec<Option<usize>>,
+    pub kept: Vec<Option<usize>>,
     /// Where its copy or scratch lies in the memory of a run.
     pub offset: usize,
     /// Elements of a block.
@@ -42,8 +42,8 @@ pub(super) enum Role {
 }
 
 impl Windows {
-    /// Lays out the memory; `None` where it exceeds the address space.
-    pub(super) fn new(kernel: &Kernel, arena: usize) -> Option<Windows> {
+    /// Lays out the memory; `None` where it exceeds the address space. Blocks are used where they lie only where that is `direct`.
+    pub(super) fn new(kernel: &Kernel, arena: usize, direct: bool) -> Option<Windows> {
         let mut bytes = arena.checked_next_multiple_of(ALIGN)?;
         let mut params = vec![];
         for (at, param) in kernel.params.iter().enumerate() {
@@ -79,8 +79,8 @@ impl Windows {
             // A few lines more, so that the size of an empty block is no special case.
             let size = elements.checked_mul(dtype.bytes())?.checked_next_multiple_of(ALIGN)?;
             bytes = bytes.checked_add(size)?.checked_add(ALIGN)?;
-            let overwritten = role == Role::Output && overwrites(kernel, at);
-            let in_place = may_stay_in_place(kernel, at) && (role == Role::Input || overwritten);
+            let overwritten = direct && role == Role::Output && overwrites(kernel, at);
+            let in_place = direct && may_stay_in_place(kernel, at) && (role == Role::Input || overwritten);
             params.push(Some(Param { dtype, role, block, kept, offset, elements, in_place, overwritten }));
         }
         isize::try_from(bytes).ok()?;
@@ -133,12 +133,12 @@ pub(super) const STREAMED: usize = 16 << 20;
 const STREAMED_BLOCK: usize = 1 << 18;
 
 /// Where block and array meet along an axis, in elements.
-struct Part {
+pub(super) struct Part {
     /// The first element, in the array.
-    start: usize,
-    count: usize,
+    pub start: usize,
+    pub count: usize,
     /// Elements of the block before it.
-    skip: usize,
+    pub skip: usize,
 }
 
 impl Param {
@@ -152,7 +152,7 @@ impl Param {
     }
 
     /// The part of a block inside the array along an axis; nothing where the block lies in the padding.
-    fn part(&self, array: &Array, index: &[i32], axis: usize) -> Part {
+    pub(super) fn part(&self, array: &Array, index: &[i32], axis: usize) -> Part {
         let block = self.block[axis];
         let first = block.first(index[axis]);
         let inside = |element: i64| usize::try_from(element).map_or(0, |n| n.min(array.extent[axis]));
@@ -241,7 +241,7 @@ impl Param {
     }
 
     /// Calls `f` with the byte offsets in array and copy, and the length, of every row inside the array.
-    fn rows(&self, array: &Array, index: &[i32], mut f: impl FnMut(usize, usize, usize)) {
+    pub(super) fn rows(&self, array: &Array, index: &[i32], mut f: impl FnMut(usize, usize, usize)) {
         let bytes = self.dtype.bytes();
         let rank = self.block.len();
         // Rank 0 to 4 padded in front to 4 loops.
