@@ -102,6 +102,7 @@ fn kinds() -> Vec<OpKind> {
         OpKind::PrngBits(shape),
         OpKind::Print(String::new()),
         OpKind::Check(String::new()),
+        OpKind::Defined(String::new()),
         OpKind::If,
         OpKind::For,
         OpKind::While,
@@ -121,7 +122,7 @@ fn kinds() -> Vec<OpKind> {
             OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::Scoped => {}
             OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt => {}
             OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {}
-            OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => {}
+            OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) | OpKind::Defined(_) => {}
             OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::If | OpKind::For | OpKind::While => {}
         }
     }

@@ -40,6 +40,14 @@ pub enum Error {
     /// The kernel failed while it ran.
     #[error("{0}")]
     Run(#[from] RunError),
+    /// The kernel failed while it ran checked.
+    #[error("{error}")]
+    Checked {
+        /// The seed that replays it.
+        seed: u64,
+        /// What was found.
+        error: RunError,
+    },
 }
 
 /// One fault of a kernel that cannot be built.
@@ -209,7 +217,7 @@ impl Error {
             Error::Launch(e) => e.code(),
             Error::Transform(e) => e.code(),
             Error::Illegal(e) => e.code(),
-            Error::Run(e) => e.code(),
+            Error::Run(e) | Error::Checked { error: e, .. } => e.code(),
         }
     }
 

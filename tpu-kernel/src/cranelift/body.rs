@@ -302,6 +302,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             OpKind::PrngBits(_) => self.draw(op)?,
             OpKind::Print(text) => self.print(op, text)?,
             OpKind::Check(message) => self.check(op, message),
+            OpKind::Defined(what) => self.defined(op, what),
             OpKind::If => self.branch(op)?,
             OpKind::For => self.count(op)?,
             OpKind::While => self.repeat(op)?,

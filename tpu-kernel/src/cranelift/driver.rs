@@ -128,6 +128,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             semaphores: exe.tables.semaphores.clone(),
             grid: vec![0; binding.grid.len()],
             log: &mut *args.log,
+            watch: None,
             ended: None,
         };
         Ok(Driver { exe, binding, arrays, prefetched, scalars, memory, running, borrowed: PhantomData })
@@ -342,6 +343,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 (code, _) => unreachable!("descriptions are made from verified shapes, but a function refused one: {code}"),
             },
             Site::Check { message, loc } => RunError::Check { message: message.clone(), step, loc: loc.clone() },
+            Site::Defined { what, loc } => RunError::Poison { what: what.clone(), step, loc: loc.clone() },
             Site::Print { .. } | Site::Copy(_) | Site::Semaphore { .. } | Site::Poison { .. } | Site::Access(_) => match self.running.ended.take() {
                 Some(Ended::Error(error)) => error,
                 Some(Ended::Panic(panic)) => std::panic::resume_unwind(panic),

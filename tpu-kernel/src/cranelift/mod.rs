@@ -9,7 +9,7 @@
 //! compiled; compiled code touches the table, the arena, and windows that the driver has checked.
 
 mod body;
-//pub mod checked;
+pub mod checked;
 mod code;
 mod context;
 mod control;

@@ -75,7 +75,7 @@ pub(super) unsafe extern "C" fn access(_: *mut c_void, _: u32, _: *const Slot) -
 }
 
 impl Running<'_> {
-    fn done(&mut self, done: Result<(), RunError>) -> i64 {
+    pub(super) fn done(&mut self, done: Result<(), RunError>) -> i64 {
         match done {
             Ok(()) => DONE,
             Err(error) => {
@@ -85,9 +85,8 @@ impl Running<'_> {
         }
     }
 
-    /// # Safety
-    /// As [`copy`].
-    unsafe fn copy(&mut self, site: &CopySite, slots: *const Slot, at: usize, rows: i64) -> Result<(), RunError> {
+    /// The extents of a copy: of its memories, or of so many rows.
+    pub(super) fn extent(&self, site: &CopySite, rows: i64) -> Result<[usize; RANK], RunError> {
         let mut dims = [1; RANK];
         let rank = match site.shape {
             Some(shape) => {
@@ -114,30 +113,59 @@ impl Running<'_> {
                 }
             }
         }
-        // An array of nothing may have extents whose product does not fit.
-        let bytes = if dims.contains(&0) { 0 } else { dims.iter().product::<usize>() * site.dtype.bytes() };
+        Ok(dims)
+    }
+
+    /// # Safety
+    /// As [`copy`].
+    unsafe fn copy(&mut self, site: &CopySite, slots: *const Slot, at: usize, rows: i64) -> Result<(), RunError> {
+        let dims = self.extent(site, rows)?;
+        let bytes = bytes(&dims, site.dtype);
         let group = &mut self.semaphores[site.group];
         if site.what == CopyStep::Wait {
             return group.wait(at, bytes as i64, &self.grid, &site.loc);
         }
         // SAFETY: by this function's contract there are two slots, valid for the shape and so for fewer rows of it.
         unsafe {
-            let (from, to) = (&*slots, &*slots.add(1));
-            let mut held: Vec<u8> = vec![];
-            let between = Slot { ptr: std::ptr::null_mut(), strides: dense(&dims) };
-            let from = if site.memories[0] == site.memories[1] {
-                held.try_reserve_exact(bytes).map_err(|_| RunError::OutOfMemory { bytes })?;
-                held.resize(bytes, 0);
-                let between = Slot { ptr: held.as_mut_ptr(), ..between };
-                each_row(&dims, from, &between, site.dtype, None);
-                &Slot { ..between }
-            } else {
-                from
-            };
-            each_row(&dims, from, to, site.dtype, (site.what == CopyStep::Add).then_some(BinaryOp::Add));
+            let ends = [*slots, *slots.add(1)];
+            transfer(&dims, &ends, site.dtype, site.memories[0] == site.memories[1], site.what == CopyStep::Add)?;
         }
         group.signal(at, bytes as i64, &self.grid, &site.loc)
     }
+}
+
+/// The bytes of so many elements. An array of nothing may have extents whose product does not fit.
+pub(super) fn bytes(dims: &[usize; RANK], dtype: DType) -> usize {
+    if dims.contains(&0) { 0 } else { dims.iter().product::<usize>() * dtype.bytes() }
+}
+
+/// Copies the elements of one part of memory to another. Where both lie in one memory, what is written was read before.
+///
+/// # Safety
+/// Both are valid for the elements that dims and strides reach, and apart unless they lie in `one_memory`.
+pub(super) unsafe fn transfer(
+    dims: &[usize; RANK],
+    [from, to]: &[Slot; 2],
+    dtype: DType,
+    one_memory: bool,
+    add: bool,
+) -> Result<(), RunError> {
+    let combine = add.then_some(BinaryOp::Add);
+    // SAFETY: by this function's contract; what is held has room for all elements, side by side.
+    unsafe {
+        if one_memory {
+            let bytes = bytes(dims, dtype);
+            let mut held: Vec<u8> = vec![];
+            held.try_reserve_exact(bytes).map_err(|_| RunError::OutOfMemory { bytes })?;
+            held.resize(bytes, 0);
+            let between = Slot { ptr: held.as_mut_ptr(), strides: dense(dims) };
+            each_row(dims, from, &between, dtype, None);
+            each_row(dims, &between, to, dtype, combine);
+        } else {
+            each_row(dims, from, to, dtype, combine);
+        }
+    }
+    Ok(())
 }
 
 /// Row-major strides.

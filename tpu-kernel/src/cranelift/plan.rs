@@ -373,7 +373,7 @@ impl<'k> Plan<'k> {
             OpKind::Slice { .. } => Place::View,
             OpKind::Concat { .. } => Place::Memory,
             OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => Place::Memory,
-            OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => Place::Memory,
+            OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) | OpKind::Defined(_) => Place::Memory,
             OpKind::Reduce { .. } | OpKind::Dot { .. } | OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => Place::Memory,
             OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
                 Place::Inline
@@ -423,8 +423,8 @@ impl<'k> Plan<'k> {
     }
 }
 
-/// By value the number of its memory, and a list for each memory.
-fn memories(kernel: &Kernel) -> (Vec<usize>, Vec<Vec<u32>>) {
+/// The number of each memory: operands, then the memory of regions.
+pub(super) fn numbers(kernel: &Kernel) -> HashMap<Value, usize> {
     fn own(region: &Region, numbers: &mut HashMap<Value, usize>) {
         for op in &region.ops {
             for inner in &op.regions {
@@ -440,6 +440,12 @@ fn memories(kernel: &Kernel) -> (Vec<usize>, Vec<Vec<u32>>) {
     }
     let mut numbers: HashMap<Value, usize> = kernel.body.args.iter().enumerate().map(|(at, &v)| (v, at)).collect();
     own(&kernel.body, &mut numbers);
+    numbers
+}
+
+/// By value the number of its memory, and a list for each memory.
+fn memories(kernel: &Kernel) -> (Vec<usize>, Vec<Vec<u32>>) {
+    let numbers = numbers(kernel);
     let roots = Roots::of(kernel);
     let of = |at: u32| numbers.get(&roots.root(Value(at))).copied().unwrap_or(usize::MAX);
     ((0..kernel.types.len() as u32).map(of).collect(), vec![vec![]; numbers.len()])

@@ -20,6 +20,8 @@ pub(super) enum Site {
     Helper { axis: usize, extent: usize, loc: Loc },
     /// A `check`.
     Check { message: String, loc: Loc },
+    /// A `defined`.
+    Defined { what: String, loc: Loc },
     /// A `print` with values of these types.
     Print { text: String, types: Vec<Type>, loc: Loc },
     /// The start of a copy, or a wait for one.
@@ -45,7 +47,6 @@ pub(super) enum Extent {
 pub(super) struct AccessSite {
     /// The memory, by number.
     pub memory: usize,
-    pub dtype: DType,
     /// The shape of the part that is touched.
     pub shape: Shape,
     pub writes: bool,

@@ -202,6 +202,15 @@ impl<'k> Body<'_, '_, 'k> {
         self.fail_if(wrong, value, Site::Check { message: message.into(), loc: op.loc.clone() });
     }
 
+    /// `defined`.
+    pub(super) fn defined(&mut self, op: &Op, what: &str) {
+        let poison = self.values.scalars[&op.operands[0]];
+        let zero = self.code.b.ins().iconst(types::I8, 0);
+        let wrong = self.code.b.ins().icmp(IntCC::NotEqual, poison, zero);
+        let value = self.code.b.ins().iconst(types::I64, 0);
+        self.fail_if(wrong, value, Site::Defined { what: what.into(), loc: op.loc.clone() });
+    }
+
     /// `print`: the driver reads the values from memory.
     pub(super) fn print(&mut self, op: &Op, text: &str) -> Result<(), String> {
         self.flush();

@@ -22,7 +22,7 @@ impl Body<'_, '_, '_> {
         }
         let used = self.used;
         let slots = self.slots(std::slice::from_ref(part))?;
-        let site = AccessSite { memory, dtype: part.dtype, shape: part.shape, writes, loc: loc.clone() };
+        let site = AccessSite { memory, shape: part.shape, writes, loc: loc.clone() };
         let number = self.code.b.ins().iconst(types::I32, self.sites.len() as i64);
         let launch = self.code.field(types::I64, offset_of!(Context, launch));
         let args = [launch, number, slots];

@@ -183,6 +183,23 @@ pub(super) fn run(error: &RunError) -> String {
         }
         RunError::SemaphoreLeft { .. } => "wait once for each copy that is started, and for all that is signalled".to_string(),
         RunError::SemaphoreCount { .. } => "signal and wait for positive numbers".to_string(),
+        RunError::Poison { .. } => {
+            "write it first, or select it away: `load_or(v)` has a value for what lies outside the array, `select(mask, x, v)` for the rest; \
+             0 times poison is poison"
+                .to_string()
+        }
+        RunError::Race { .. } => {
+            "wait for the copy first; of several copies on one semaphore none is known to be done before all have been waited for".to_string()
+        }
+        RunError::NeverWritten { .. } => {
+            "store to it in every step that visits its block; to leave elements unwritten, `.allow(Allow::Unwritten)`".to_string()
+        }
+        RunError::Revisited { .. } => {
+            "let the steps that visit a block follow one another: make the dimension that they differ in the last one".to_string()
+        }
+        RunError::Parallel { dimension, .. } => {
+            format!("make `{dimension}` an `arbitrary` dimension, or let its steps write apart from one another")
+        }
         RunError::CopyShapes { .. } => "copy views of one static shape".to_string(),
         RunError::Array { .. } | RunError::Count { .. } => "pass what the binding was made from".to_string(),
         RunError::OutOfMemory { .. } => "make the blocks smaller, or run on a host with more memory".to_string(),

@@ -174,6 +174,68 @@ pub enum RunError {
         /// The start of the copy, or the wait.
         loc: Loc,
     },
+    /// R015: what nothing has written, or the padding of a block, comes where it counts. Checked execution finds it.
+    #[error("uninitialised memory or padding reaches {what}, at grid step {step:?}")]
+    Poison {
+        /// Where it comes: a condition, an index, an element of an output.
+        what: String,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The operation.
+        loc: Loc,
+    },
+    /// R016: a memory is touched while a copy is under way there. Checked execution finds it.
+    #[error("race: {memory} is {access} at {index:?} while a copy {} it, at grid step {step:?}", if *.target { "writes" } else { "reads" })]
+    Race {
+        /// The memory.
+        memory: String,
+        /// `read`, `written`, or what else is done to it.
+        access: &'static str,
+        /// The first element that both touch.
+        index: Vec<usize>,
+        /// Whether the memory is the target of the copy; else its source.
+        target: bool,
+        /// Where the copy began.
+        copy: Loc,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The access.
+        loc: Loc,
+    },
+    /// R017: an element of an output that nothing wrote. Checked execution finds it.
+    #[error("nothing writes element {index:?} of operand `{operand}`")]
+    NeverWritten {
+        /// The operand.
+        operand: String,
+        /// The first such element.
+        index: Vec<usize>,
+        /// The operand's declaration.
+        loc: Loc,
+    },
+    /// R018: a block of an output that is visited again. Checked execution finds it.
+    #[error("block {block:?} of operand `{operand}` is visited again after another one: what was written there is lost, at grid step {step:?}")]
+    Revisited {
+        /// The operand.
+        operand: String,
+        /// The block index.
+        block: Vec<i32>,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The operand's declaration.
+        loc: Loc,
+    },
+    /// R019: steps along a parallel dimension that share what one of them writes. Checked execution finds it.
+    #[error("{what} is shared by steps along the parallel dimension `{dimension}`, whose order is open, at grid step {step:?}")]
+    Parallel {
+        /// What is shared: a block of an output, an element of an array.
+        what: String,
+        /// The dimension.
+        dimension: String,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The operand's declaration, or the access.
+        loc: Loc,
+    },
     /// R006: the host could not give the memory for windows, scratch and temporaries.
     #[error("cannot allocate {bytes} bytes for windows, scratch and temporaries")]
     OutOfMemory {
@@ -219,6 +281,11 @@ impl RunError {
             RunError::SemaphoreLeft { .. } => "R012",
             RunError::SemaphoreCount { .. } => "R013",
             RunError::CopyShapes { .. } => "R014",
+            RunError::Poison { .. } => "R015",
+            RunError::Race { .. } => "R016",
+            RunError::NeverWritten { .. } => "R017",
+            RunError::Revisited { .. } => "R018",
+            RunError::Parallel { .. } => "R019",
         }
     }
 
@@ -228,6 +295,8 @@ impl RunError {
             RunError::OutOfBounds { loc, .. } | RunError::BlockIndex { loc, .. } | RunError::LoopStep { loc, .. } => Some(loc),
             RunError::GatherIndex { loc, .. } | RunError::Check { loc, .. } | RunError::Unseeded { loc, .. } => Some(loc),
             RunError::CopyRows { loc, .. } | RunError::CopyShapes { loc, .. } => Some(loc),
+            RunError::Poison { loc, .. } | RunError::Race { loc, .. } | RunError::NeverWritten { loc, .. } => Some(loc),
+            RunError::Revisited { loc, .. } | RunError::Parallel { loc, .. } => Some(loc),
             RunError::Deadlock { loc, .. } | RunError::SemaphoreLeft { loc, .. } | RunError::SemaphoreCount { loc, .. } => {
                 Some(loc)
             }

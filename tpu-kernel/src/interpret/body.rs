@@ -158,6 +158,11 @@ impl<'a> Machine<'a> {
                 self.print(op, text);
                 return Ok(vec![]);
             }
+            OpKind::Defined(_) if !self.get(op.operands[0]).bool() => return Ok(vec![]),
+            OpKind::Defined(what) => {
+                let (what, step) = (what.clone(), self.step.clone());
+                return Err(RunError::Poison { what, step, loc: op.loc.clone() });
+            }
             OpKind::Check(_) if self.get(op.operands[0]).bool() => return Ok(vec![]),
             OpKind::Check(message) => {
                 let (message, step) = (message.clone(), self.step.clone());
@@ -226,7 +231,7 @@ impl<'a> Machine<'a> {
             OpKind::Gather { .. } | OpKind::Sort { .. } | OpKind::PrngSeed | OpKind::PrngBits(_) => {
                 unreachable!("`op` has those that can fail, keep state, or have several results")
             }
-            OpKind::Print(_) | OpKind::Check(_) => unreachable!("`op` has those without a result"),
+            OpKind::Print(_) | OpKind::Check(_) | OpKind::Defined(_) => unreachable!("`op` has those without a result"),
         }
     }
 

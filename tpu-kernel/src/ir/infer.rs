@@ -203,7 +203,7 @@ pub fn infer(kind: &OpKind, operands: &[Type]) -> Result<Vec<Type>, Rule> {
             (0..operands.len()).try_for_each(|index| value(operands, index).map(|_| ()))?;
             return Ok(vec![]);
         }
-        OpKind::Check(_) => {
+        OpKind::Check(_) | OpKind::Defined(_) => {
             count(operands, 1)?;
             if operands[0] != Type::Scalar(DType::Bool) {
                 return Err(Rule::OperandType { index: 0, want: "a bool scalar".into(), got: operands[0] });

@@ -181,6 +181,9 @@ pub enum OpKind {
     Print(String),
     /// `check c`: ends the launch with error R008 and this message where the bool scalar is false.
     Check(String),
+    /// `defined c`: ends the launch with error R015 where the bool scalar is true: poison reaches what the text says. Only passes
+    /// make it, for checked execution.
+    Defined(String),
     /// `if c`: two regions without arguments; results are what the taken one yields.
     If,
     /// `for lo, hi, step, init…`: the region takes the index and the carried values, and yields the next ones.
@@ -297,6 +300,7 @@ impl OpKind {
             OpKind::PrngBits(_) => "prng_bits",
             OpKind::Print(_) => "print",
             OpKind::Check(_) => "check",
+            OpKind::Defined(_) => "defined",
             OpKind::If => "if",
             OpKind::For => "for",
             OpKind::While => "while",
@@ -335,6 +339,7 @@ impl OpKind {
                 | OpKind::PrngBits(_)
                 | OpKind::Print(_)
                 | OpKind::Check(_)
+                | OpKind::Defined(_)
                 | OpKind::If
                 | OpKind::For
                 | OpKind::While

@@ -376,7 +376,8 @@ impl Lowering<'_> {
             | OpKind::PrngSeed
             | OpKind::PrngBits(_)
             | OpKind::Print(_)
-            | OpKind::Check(_) => structure::lower(self, kind, operands, results),
+            | OpKind::Check(_)
+            | OpKind::Defined(_) => structure::lower(self, kind, operands, results),
             OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => unreachable!("these are native everywhere"),
             OpKind::LoadScalar => memory::scalars::load(self, operands).map(one),
             OpKind::StoreScalar => memory::scalars::store(self, operands).map(|()| vec![]),

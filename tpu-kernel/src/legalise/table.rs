@@ -46,7 +46,8 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         | OpKind::PrngSeed
         | OpKind::PrngBits(_)
         | OpKind::Print(_)
-        | OpKind::Check(_) => structure::native(chip, kind, operands),
+        | OpKind::Check(_)
+        | OpKind::Defined(_) => structure::native(chip, kind, operands),
         OpKind::LoadScalar | OpKind::StoreScalar | OpKind::ViewSqueezed(_) | OpKind::DmaWait => memory::native(operands[0]),
         OpKind::View { strides, .. } => strides.iter().all(|&s| s == 1) && memory::native(operands[0]),
         OpKind::DmaStart { add, .. } => !add && memory::native(operands[0]),

@@ -193,6 +193,7 @@ pub(super) fn has_effect(region: &Region) -> bool {
                 | OpKind::PrngBits(_)
                 | OpKind::Print(_)
                 | OpKind::Check(_)
+                | OpKind::Defined(_)
         )
     };
     region.ops.iter().any(|op| does(&op.kind) || op.regions.iter().any(has_effect))

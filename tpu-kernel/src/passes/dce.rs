@@ -94,7 +94,7 @@ impl<'a> Marker<'a> {
                 self.index(&region.ops, Some(id), types, constants);
             }
             let effect = match op.kind {
-                OpKind::Store | OpKind::While | OpKind::Gather { .. } | OpKind::Check(_) => true,
+                OpKind::Store | OpKind::While | OpKind::Gather { .. } | OpKind::Check(_) | OpKind::Defined(_) => true,
                 OpKind::Print(_) | OpKind::PrngSeed | OpKind::PrngBits(_) => true,
                 OpKind::StoreScalar | OpKind::DmaStart { .. } | OpKind::DmaWait => true,
                 // A read sees what others signal; it stays where they do.

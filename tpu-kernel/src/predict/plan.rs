@@ -330,6 +330,7 @@ impl<'a> Planner<'a> {
             | OpKind::PrngSeed
             | OpKind::Print(_)
             | OpKind::Check(_)
+            | OpKind::Defined(_)
             | OpKind::If
             | OpKind::For
             | OpKind::While => {}

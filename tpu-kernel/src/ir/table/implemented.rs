@@ -149,6 +149,7 @@ pub(super) const ROWS: &[Row] = &[
 
     row(DEBUG, "print", ["values", "text", "", "all", "Writes the text, with a value for each `{}`, and the grid step to the log.", "`tpu.log`, scalars only"]),
     row(DEBUG, "check", ["bool scalar", "message", "", "bool", "Where it is false: an error, R008.", "`cf.assert`"]),
+    row(DEBUG, "defined", ["bool scalar", "text", "", "bool", "Where it is true, poison reaches what the text says: an error, R015. Made by passes, for checked execution.", "`cf.assert` of the contrary"]),
 
     row(CONTROL, "if", ["bool scalar", "regions then, else", "any number", "all", "The taken region; results are what it yields.", "`scf.if`; masks and narrow scalars yield as i32 or f32"]),
     row(CONTROL, "for", ["lo, hi, step, initial values", "region", "the last values", "all", "Steps max(0, ceil((hi - lo) / step)) times; a step that is not positive is an error, R003.", "`scf.for`; masks and narrow scalars are carried as i32 or f32"]),

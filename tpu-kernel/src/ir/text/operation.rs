@@ -237,10 +237,14 @@ impl Parser<'_> {
             "reshape" => Form::Shaped(OpKind::Reshape, self.to(Self::shape)?),
             "prng_bits" => Form::Shaped(OpKind::PrngBits, self.to(Self::shape)?),
             "prng_seed" => Form::Known(OpKind::PrngSeed),
-            "print" | "check" => {
+            "print" | "check" | "defined" => {
                 let text = self.text("a text")?;
                 let operands = if self.eat(",") { self.values()? } else { vec![] };
-                let kind = if mnemonic == "print" { OpKind::Print(text) } else { OpKind::Check(text) };
+                let kind = match mnemonic {
+                    "print" => OpKind::Print(text),
+                    "check" => OpKind::Check(text),
+                    _ => OpKind::Defined(text),
+                };
                 return Ok((Form::Known(kind), operands));
             }
             "slice" => {

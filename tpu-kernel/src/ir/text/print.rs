@@ -274,7 +274,7 @@ impl<'a> Printer<'a> {
                 self.operands(f, operands)?;
                 write!(f, " [{}]", join(index, usize::to_string))
             }
-            OpKind::Print(text) | OpKind::Check(text) => {
+            OpKind::Print(text) | OpKind::Check(text) | OpKind::Defined(text) => {
                 write!(f, " {}", quote(text))?;
                 // The comma tells an operand from what the next line defines.
                 if operands.is_empty() { Ok(()) } else { write!(f, ", {}", self.values(operands)) }

@@ -151,7 +151,8 @@ impl<'a> Counter<'a> {
             | OpKind::PrngSeed
             | OpKind::PrngBits(_)
             | OpKind::Print(_)
-            | OpKind::Check(_) => (0, 0),
+            | OpKind::Check(_)
+            | OpKind::Defined(_) => (0, 0),
         };
         let [flops, transcendentals] = [flops, transcendentals].map(|n| times.total.saturating_mul(n));
         let products = if matches!(op.kind, OpKind::Dot { .. }) { flops } else { 0 };

@@ -1,0 +1,70 @@
+//! What compiled code asks of a launch that is watched, in the places of the helpers of `movement`.
+//!
+//! Rules: nothing unwinds through compiled code; what ends the launch is kept until the step has returned.
+
+use super::super::context::Helpers;
+use super::super::launch::Running;
+use super::super::memory::poison;
+use super::super::site::{Action, Site};
+use std::ffi::c_void;
+use tpu_microkernels::tile::{DONE, Slot};
+
+/// Puts these in the places of the others.
+pub(super) fn install(helpers: &mut Helpers) {
+    helpers.copy = copy;
+    helpers.semaphore = semaphore;
+    helpers.fill = fill;
+    helpers.access = access;
+}
+
+/// # Safety
+/// `launch` is a [`Running`] that nobody else uses; the slots are those of the copy of that number, valid for its shape.
+pub(super) unsafe extern "C" fn copy(launch: *mut c_void, site: u32, slots: *const Slot, at: i64, rows: i64) -> i64 {
+    // SAFETY: by this function's contract.
+    let running = unsafe { &mut *launch.cast::<Running<'_>>() };
+    let sites = running.sites;
+    let Some(Site::Copy(site)) = sites.get(site as usize) else { return DONE };
+    // SAFETY: as above.
+    let done = unsafe { running.watched_copy(site, slots, at as usize, rows) };
+    running.done(done)
+}
+
+/// # Safety
+/// `launch` is a [`Running`] that nobody else uses.
+unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i64, by: i64) -> i64 {
+    // SAFETY: by this function's contract.
+    let running = unsafe { &mut *launch.cast::<Running<'_>>() };
+    let (sites, Some(watch)) = (running.sites, &mut running.watch) else { return DONE };
+    let Some(Site::Semaphore { group, action, loc }) = sites.get(site as usize) else { return DONE };
+    let (semaphores, at) = (&mut running.semaphores, at as usize);
+    let done = match action {
+        Action::Signal => semaphores[*group].signal(at, by, &running.grid, loc),
+        Action::Wait => watch.wait(semaphores, (*group, at), by, &running.grid, loc),
+        Action::Read => return semaphores[*group].counts[at].min(i64::from(i32::MAX)),
+        Action::End => watch.settle(semaphores).and_then(|()| semaphores[*group].end()),
+    };
+    running.done(done)
+}
+
+/// # Safety
+/// `launch` is a [`Running`] that nobody else uses; `to` is valid for the elements of the site of that number.
+unsafe extern "C" fn fill(launch: *mut c_void, site: u32, to: *mut u8) {
+    // SAFETY: by this function's contract.
+    let running = unsafe { &mut *launch.cast::<Running<'_>>() };
+    if let (Some(Site::Poison { dtype, elements, memory }), Some(watch)) = (running.sites.get(site as usize), &mut running.watch) {
+        watch.entered(*memory, to);
+        // SAFETY: as above.
+        unsafe { poison(to, *dtype, *elements) };
+    }
+}
+
+/// # Safety
+/// `launch` is a [`Running`] that nobody else uses; the slot is a part of the memory of that site, of its shape.
+unsafe extern "C" fn access(launch: *mut c_void, site: u32, slot: *const Slot) -> i64 {
+    // SAFETY: by this function's contract.
+    let (running, slot) = unsafe { (&mut *launch.cast::<Running<'_>>(), &*slot) };
+    let (sites, Some(watch)) = (running.sites, &mut running.watch) else { return DONE };
+    let Some(Site::Access(site)) = sites.get(site as usize) else { return DONE };
+    let done = watch.access(&mut running.semaphores, site, slot, &running.grid);
+    running.done(done)
+}

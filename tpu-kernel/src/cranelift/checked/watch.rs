@@ -1,0 +1,313 @@
+//! What a watched launch knows, and what is asked of it while a step runs: accesses, copies, semaphores, memory of regions.
+//!
+//! Rules: a copy is under way from its start until all bytes that were started on its semaphore have been waited for: a wait for fewer
+//! says nothing of any one copy. Meanwhile nobody may touch what it writes, nor write what it reads, whenever the bytes really
+//! move. They move at a moment that the seed draws: at once, at some later request, or when a wait needs them. What is kept of a copy
+//! goes when it is done.
+
+use super::super::launch::Running;
+use super::super::movement::{bytes, transfer};
+use super::super::semaphore::Group;
+use super::super::site::{AccessSite, CopySite, CopyStep};
+use super::memory::{Memory, SEVERAL, Shadow};
+use super::order::Random;
+use super::region::Region;
+use crate::exec::RunError;
+use crate::ir::{DType, Loc, SemaphoreKind};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use tpu_microkernels::tile::{RANK, Slot};
+
+/// A copy under way.
+#[derive(Debug)]
+struct Flight {
+    memories: [usize; 2],
+    regions: [Region; 2],
+    ends: [Slot; 2],
+    dims: [usize; RANK],
+    dtype: DType,
+    add: bool,
+    semaphore: (usize, usize),
+    bytes: i64,
+    moved: bool,
+    loc: Loc,
+}
+
+/// What is watched.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// By number.
+    pub(super) memories: Vec<Memory>,
+    flights: Vec<Flight>,
+    /// How many of them have not moved their bytes.
+    waiting: usize,
+    /// By semaphore, the bytes that were started and not waited for.
+    outstanding: HashMap<(usize, usize), i64>,
+    random: Random,
+    /// The indices of the running step along parallel dimensions, counted from 1.
+    pub(super) thread: u32,
+    /// The parallel dimensions, with their extents.
+    pub(super) parallel: Vec<(String, i32)>,
+}
+
+/// What is the same for every request: the step, to name it.
+struct At<'a> {
+    step: &'a [i32],
+    loc: &'a Loc,
+}
+
+impl Watch {
+    pub(super) fn new(memories: Vec<Memory>, random: Random, parallel: Vec<(String, i32)>) -> Watch {
+        Watch { memories, flights: vec![], waiting: 0, outstanding: HashMap::new(), random, thread: 1, parallel }
+    }
+
+    /// The name of the first parallel dimension along which two threads differ.
+    pub(super) fn dimension(&self, one: u32, other: u32) -> String {
+        let (mut one, mut other) = (one.wrapping_sub(1), other.wrapping_sub(1));
+        let mut name = String::new();
+        for (dimension, extent) in self.parallel.iter().rev() {
+            let extent = extent.unsigned_abs().max(1);
+            if one % extent != other % extent || name.is_empty() {
+                name.clone_from(dimension);
+            }
+            (one, other) = (one / extent, other / extent);
+        }
+        name
+    }
+
+    /// A load or a store: no copy may be under way there, and what is stored inside the array of an output is no poison.
+    pub(super) fn access(&mut self, semaphores: &mut [Group], site: &AccessSite, slot: &Slot, step: &[i32]) -> Result<(), RunError> {
+        self.progress(semaphores)?;
+        let mut dims = [1; RANK];
+        dims[RANK - site.shape.rank()..].copy_from_slice(site.shape.dims());
+        let region = self.memories[site.memory].region(slot, dims);
+        let at = At { step, loc: &site.loc };
+        self.apart(site.memory, &region, site.writes, if site.writes { "written" } else { "read" }, &at)?;
+        let memory = &self.memories[site.memory];
+        if site.writes
+            && memory.inside.is_some()
+            && let Some(element) = self.poison_inside(memory, &region)
+        {
+            let index = memory.index(element).iter().zip(memory.corner).map(|(&i, first)| i as i64 + first).collect::<Vec<_>>();
+            let what = format!("a store to operand `{}`, element {index:?} of its block", memory.name);
+            return Err(RunError::Poison { what, step: step.to_vec(), loc: site.loc.clone() });
+        }
+        Ok(())
+    }
+
+    /// The first element of the part that is poison and inside the array.
+    fn poison_inside(&self, memory: &Memory, region: &Region) -> Option<usize> {
+        self.with_shadow(memory, |shadow| region.find(shadow, |element, poison| poison != 0 && memory.is_inside(element)))
+    }
+
+    /// What says of each element of a memory whether it is poison, where any may be.
+    fn with_shadow<R>(&self, memory: &Memory, f: impl FnOnce(&[u8]) -> Option<R>) -> Option<R> {
+        match &memory.shadow {
+            Shadow::Defined => None,
+            Shadow::Own(shadow) => f(shadow),
+            Shadow::Memory(number) => {
+                let shadow = &self.memories[*number];
+                if shadow.base.is_null() {
+                    return None;
+                }
+                // SAFETY: the shadow has a byte for each element, beside the memory and as long; nothing writes it meanwhile.
+                f(unsafe { std::slice::from_raw_parts(shadow.base, shadow.elements()) })
+            }
+        }
+    }
+
+    /// That no copy is under way where a part is touched.
+    fn apart(&self, number: usize, region: &Region, writes: bool, access: &'static str, at: &At<'_>) -> Result<(), RunError> {
+        let memory = &self.memories[number];
+        let Some((element, target)) = memory.met(region, writes) else { return Ok(()) };
+        let end = usize::from(target);
+        let met = |flight: &&Flight| flight.memories[end] == number && flight.regions[end].contains(element);
+        let copy = self.flights.iter().find(met).map_or(Loc::UNKNOWN, |flight| flight.loc.clone());
+        let (memory, index) = (memory.called().into_owned(), memory.index(element));
+        Err(RunError::Race { memory, access, index, target, copy, step: at.step.to_vec(), loc: at.loc.clone() })
+    }
+
+    /// That no other parallel step touches what this one does.
+    fn alone(&mut self, number: usize, region: &Region, writes: bool, at: &At<'_>) -> Result<(), RunError> {
+        let (thread, memory) = (self.thread, &mut self.memories[number]);
+        let Some(touched) = &mut memory.touched else { return Ok(()) };
+        let other = |n: u32| n != 0 && n != thread;
+        let mut met = region.find(&touched.writers, |_, writer| other(writer));
+        if writes && met.is_none() {
+            met = region.find(&touched.readers, |_, reader| other(reader));
+        }
+        if let Some(element) = met {
+            let one = if other(touched.writers[element]) { touched.writers[element] } else { touched.readers[element] };
+            let memory = &self.memories[number];
+            let what = format!("element {:?} of {}", memory.index(element), memory.called());
+            let dimension = self.dimension(one, thread);
+            return Err(RunError::Parallel { what, dimension, step: at.step.to_vec(), loc: at.loc.clone() });
+        }
+        if writes {
+            region.each(&mut touched.writers, |writer| *writer = thread);
+        } else {
+            region.each(&mut touched.readers, |reader| *reader = if other(*reader) { SEVERAL } else { thread });
+        }
+        Ok(())
+    }
+
+    /// The start of a copy.
+    ///
+    /// # Safety
+    /// The slots are valid for the extents until the copy is done, which the marks see to.
+    unsafe fn start(
+        &mut self,
+        semaphores: &mut [Group],
+        site: &CopySite,
+        at: usize,
+        dims: [usize; RANK],
+        ends: [Slot; 2],
+        step: &[i32],
+    ) -> Result<(), RunError> {
+        self.progress(semaphores)?;
+        let place = At { step, loc: &site.loc };
+        let [source, target] = site.memories;
+        let regions = [self.memories[source].region(&ends[0], dims), self.memories[target].region(&ends[1], dims)];
+        let add = site.what == CopyStep::Add;
+        self.apart(source, &regions[0], false, "copied", &place)?;
+        self.apart(target, &regions[1], true, "copied to", &place)?;
+        self.alone(source, &regions[0], false, &place)?;
+        self.alone(target, &regions[1], true, &place)?;
+        for (number, region) in [(source, &regions[0]), (target, &regions[1])].into_iter().take(1 + usize::from(add)) {
+            let memory = &self.memories[number];
+            if let Some(element) = self.with_shadow(memory, |shadow| region.find(shadow, |_, poison| poison != 0)) {
+                let what = format!("a copy, which reads element {:?} of {}", memory.index(element), memory.called());
+                return Err(RunError::Poison { what, step: step.to_vec(), loc: site.loc.clone() });
+            }
+        }
+        let bytes = bytes(&dims, site.dtype) as i64;
+        *self.outstanding.entry((site.group, at)).or_default() += bytes;
+        self.memories[source].mark(&regions[0], false);
+        self.memories[target].mark(&regions[1], true);
+        let (memories, dtype, loc) = (site.memories, site.dtype, site.loc.clone());
+        let semaphore = (site.group, at);
+        self.flights.push(Flight { memories, regions, ends, dims, dtype, add, semaphore, bytes, moved: false, loc });
+        self.waiting += 1;
+        self.progress(semaphores)
+    }
+
+    /// Moves the bytes of one copy, or of none, as the seed draws.
+    fn progress(&mut self, semaphores: &mut [Group]) -> Result<(), RunError> {
+        if self.waiting == 0 || self.random.below(3) != 0 {
+            return Ok(());
+        }
+        let at = self.draw();
+        self.land(at, semaphores)
+    }
+
+    /// One of the copies whose bytes have not moved.
+    fn draw(&mut self) -> usize {
+        let nth = self.random.below(self.waiting as u64) as usize;
+        let waiting = self.flights.iter().enumerate().filter(|(_, flight)| !flight.moved);
+        waiting.map(|(at, _)| at).nth(nth).unwrap_or(0)
+    }
+
+    /// Moves the bytes of a copy, and what says whether they are poison.
+    fn land(&mut self, at: usize, semaphores: &mut [Group]) -> Result<(), RunError> {
+        let flight = &mut self.flights[at];
+        flight.moved = true;
+        self.waiting -= 1;
+        let [source, target] = flight.memories;
+        // SAFETY: both ends are parts of memories that last: a region's memory that a copy still uses ends the launch.
+        unsafe { transfer(&flight.dims, &flight.ends, flight.dtype, source == target, flight.add)? };
+        // The source was found to hold no poison when the copy began, and nobody may have written it since.
+        let region = flight.regions[1];
+        let number = match self.memories[target].shadow {
+            Shadow::Memory(number) => number,
+            _ => target,
+        };
+        match &mut self.memories[number] {
+            Memory { shadow: Shadow::Own(shadow), .. } => region.each(shadow, |poison| *poison = 0),
+            memory if number != target && !memory.base.is_null() => {
+                // SAFETY: the shadow has a byte for each element, and nothing else uses it meanwhile.
+                let shadow = unsafe { std::slice::from_raw_parts_mut(memory.base, memory.elements()) };
+                region.each(shadow, |poison| *poison = 0);
+            }
+            _ => {}
+        }
+        let Flight { semaphore: (group, which), bytes, .. } = self.flights[at];
+        semaphores[group].counts[which] += bytes;
+        Ok(())
+    }
+
+    /// Waits: copies land until the semaphore has what is wanted.
+    pub(super) fn wait(
+        &mut self,
+        semaphores: &mut [Group],
+        (group, at): (usize, usize),
+        wanted: i64,
+        step: &[i32],
+        loc: &Loc,
+    ) -> Result<(), RunError> {
+        while self.waiting > 0 && semaphores[group].counts[at] < wanted {
+            let next = self.draw();
+            self.land(next, semaphores)?;
+        }
+        semaphores[group].wait(at, wanted, step, loc)?;
+        if semaphores[group].kind == SemaphoreKind::Dma
+            && let Entry::Occupied(mut outstanding) = self.outstanding.entry((group, at))
+        {
+            *outstanding.get_mut() -= wanted;
+            if *outstanding.get() <= 0 {
+                outstanding.remove();
+                self.retire((group, at));
+            }
+        }
+        Ok(())
+    }
+
+    /// The copies of a semaphore are known to be done.
+    fn retire(&mut self, semaphore: (usize, usize)) {
+        let mut at = 0;
+        while at < self.flights.len() {
+            if self.flights[at].semaphore == semaphore && self.flights[at].moved {
+                let flight = self.flights.swap_remove(at);
+                for (end, writes) in [false, true].into_iter().enumerate() {
+                    self.memories[flight.memories[end]].unmark(&flight.regions[end], writes);
+                }
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Every copy lands: at the end of the launch, or of a region whose semaphores must then be at 0.
+    pub(super) fn settle(&mut self, semaphores: &mut [Group]) -> Result<(), RunError> {
+        while self.waiting > 0 {
+            let next = self.draw();
+            self.land(next, semaphores)?;
+        }
+        Ok(())
+    }
+
+    /// The memory of a region is there from now on.
+    pub(super) fn entered(&mut self, number: usize, base: *mut u8) {
+        if let Some(memory) = self.memories.get_mut(number) {
+            memory.base = base;
+        }
+    }
+}
+
+impl Running<'_> {
+    /// The start of a copy or a wait for one.
+    ///
+    /// # Safety
+    /// As [`copy`](super::hooks::copy).
+    pub(super) unsafe fn watched_copy(&mut self, site: &CopySite, slots: *const Slot, at: usize, rows: i64) -> Result<(), RunError> {
+        let dims = self.extent(site, rows)?;
+        let Some(watch) = &mut self.watch else { return Ok(()) };
+        if site.what == CopyStep::Wait {
+            return watch.wait(&mut self.semaphores, (site.group, at), bytes(&dims, site.dtype) as i64, &self.grid, &site.loc);
+        }
+        // SAFETY: by this function's contract there are two slots, valid for the shape and so for fewer rows of it.
+        unsafe {
+            let ends = [*slots, *slots.add(1)];
+            watch.start(&mut self.semaphores, site, at, dims, ends, &self.grid)
+        }
+    }
+}
