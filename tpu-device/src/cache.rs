@@ -111,7 +111,12 @@ impl Entry {
             name: kernel.name(),
             path: kernel.path(),
             identity: kernel.identity(),
-            config: Config { sizes: vec![], checking: None, transforms: kernel.config().transforms.forward(), ..kernel.config().clone() },
+            config: Config {
+                sizes: vec![],
+                checking: None,
+                transforms: kernel.config().transforms.forward(),
+                ..kernel.config().clone()
+            },
             inputs: inputs.to_vec(),
             staged: Once::default(),
             program: Once::default(),

@@ -43,9 +43,9 @@ impl Ready<'_> {
     fn run(&self, kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), tpu_kernel::Error> {
         match self {
             Ready::Plain(program) => Ok(program.run(kernel, binding, args)?),
-            Ready::Checked(program, checking) => program
-                .run(binding, args, *checking)
-                .map_err(|error| tpu_kernel::Error::Checked { seed: checking.seed, error }),
+            Ready::Checked(program, checking) => {
+                program.run(binding, args, *checking).map_err(|error| tpu_kernel::Error::Checked { seed: checking.seed, error })
+            }
         }
     }
 }

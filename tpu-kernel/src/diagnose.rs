@@ -8,8 +8,8 @@ mod extent;
 mod help;
 mod tokens;
 
-use crate::ir::Loc;
 use crate::exec::RunError;
+use crate::ir::Loc;
 use crate::launch::LaunchError;
 use crate::{BuildFault, Error};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};

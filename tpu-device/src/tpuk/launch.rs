@@ -7,10 +7,10 @@ use super::data::{self, Random};
 use super::failure::Failure;
 use super::reference::{Array, Call};
 use super::staged::Staged;
-use crate::{Device, Tensor};
+use crate::{Device, DeviceError, Tensor};
 use std::path::Path;
 use tpu_kernel::ir::{DType, Literal};
-use tpu_kernel::launch::{Arg, Binding, Target};
+use tpu_kernel::launch::{Arg, Binding, Launchable, Target};
 
 /// A launch with its arrays.
 pub(super) struct Prepared {
@@ -81,6 +81,11 @@ impl Prepared {
 
     /// Runs the kernel on a device, where the arrays come to.
     pub(super) fn launch(&self, device: &Device) -> Result<Vec<Tensor>, Failure> {
+        Ok(self.launch_as(device, &*self.staged.launchable)?)
+    }
+
+    /// Runs that kernel, which takes the same.
+    pub(super) fn launch_as(&self, device: &Device, kernel: &dyn Launchable) -> Result<Vec<Tensor>, DeviceError> {
         let inputs = self.inputs.iter().map(|tensor| tensor.to_device(device)).collect::<Result<Vec<_>, _>>()?;
         let (mut inputs, mut scalars) = (inputs.iter(), self.scalars.iter());
         let args: Option<Vec<Arg<'_, Tensor>>> = self
@@ -91,8 +96,8 @@ impl Prepared {
                 false => inputs.next().map(Arg::Array),
             })
             .collect();
-        let args = args.ok_or_else(|| Failure::kernel("a launch lacks an argument"))?;
-        Ok(device.launch(&*self.staged.launchable, &args)?)
+        // Each argument was declared, and made.
+        device.launch(kernel, &args.unwrap_or_default())
     }
 
     /// The element types of inputs and outputs.

@@ -464,7 +464,13 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
     fn load(&mut self, op: &'k Op, shape: Shape) -> Result<(), String> {
         let v = op.results[0];
         let (mem, _) = self.access(op, &op.operands[1..], shape)?;
-        self.watch(op.operands[0], &mem, false, &op.loc)?;
+        // A strided load is one of all that it covers, and a slice of that.
+        match self.plan.only_slice(v).map(|slice| &slice.kind) {
+            Some(OpKind::Slice { starts, shape, strides }) => {
+                self.watch(op.operands[0], &mem.slice(starts, *shape, strides), false, &op.loc)?;
+            }
+            _ => self.watch(op.operands[0], &mem, false, &op.loc)?,
+        }
         if self.plan.place(v) == Place::Memory {
             self.hold(op, mem)
         } else {

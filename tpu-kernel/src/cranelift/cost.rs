@@ -32,7 +32,12 @@ pub(super) fn costs<'k>(kernel: &Kernel, ops: impl Iterator<Item = &'k Op>) -> V
             OpKind::Iota { .. } | OpKind::Load(_) | OpKind::Reduce { .. } | OpKind::Dot { .. } => continue,
             OpKind::Slice { .. } | OpKind::Concat { .. } => continue,
             OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => continue,
-            OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) | OpKind::Defined(_) => continue,
+            OpKind::Extract(_)
+            | OpKind::PrngSeed
+            | OpKind::PrngBits(_)
+            | OpKind::Print(_)
+            | OpKind::Check(_)
+            | OpKind::Defined(_) => continue,
             OpKind::If | OpKind::For | OpKind::While => continue,
             OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
                 continue;

@@ -145,6 +145,14 @@ impl<'k> Plan<'k> {
         self.def[v.0 as usize].map(|at| self.ops[at].op)
     }
 
+    /// The slice that is all that reads a value.
+    pub(super) fn only_slice(&self, v: Value) -> Option<&'k Op> {
+        match self.uses[v.0 as usize].as_slice() {
+            &[Use::Op(at, _)] => Some(self.ops[at].op).filter(|op| matches!(op.kind, OpKind::Slice { .. })),
+            _ => None,
+        }
+    }
+
     /// Whether nothing reads a value.
     pub(super) fn unused(&self, v: Value) -> bool {
         let demand = &self.demand[v.0 as usize];
@@ -373,7 +381,12 @@ impl<'k> Plan<'k> {
             OpKind::Slice { .. } => Place::View,
             OpKind::Concat { .. } => Place::Memory,
             OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => Place::Memory,
-            OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) | OpKind::Defined(_) => Place::Memory,
+            OpKind::Extract(_)
+            | OpKind::PrngSeed
+            | OpKind::PrngBits(_)
+            | OpKind::Print(_)
+            | OpKind::Check(_)
+            | OpKind::Defined(_) => Place::Memory,
             OpKind::Reduce { .. } | OpKind::Dot { .. } | OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => Place::Memory,
             OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
                 Place::Inline

@@ -213,7 +213,9 @@ pub enum RunError {
         loc: Loc,
     },
     /// R018: a block of an output that is visited again. Checked execution finds it.
-    #[error("block {block:?} of operand `{operand}` is visited again after another one: what was written there is lost, at grid step {step:?}")]
+    #[error(
+        "block {block:?} of operand `{operand}` is visited again after another one: what was written there is lost, at grid step {step:?}"
+    )]
     Revisited {
         /// The operand.
         operand: String,

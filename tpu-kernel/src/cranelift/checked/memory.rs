@@ -84,7 +84,11 @@ impl Memory {
 
     /// What errors call it.
     pub(super) fn called(&self) -> Cow<'_, str> {
-        if self.name == super::super::body::OWN { Cow::Borrowed(&self.name) } else { Cow::Owned(format!("operand `{}`", self.name)) }
+        if self.name == super::super::body::OWN {
+            Cow::Borrowed(&self.name)
+        } else {
+            Cow::Owned(format!("operand `{}`", self.name))
+        }
     }
 
     /// Marks the elements of a copy that begins.

@@ -95,7 +95,13 @@ mod tests {
     fn rows_join_where_they_lie_side_by_side() {
         let dense = Region { start: 8, dims: [1, 1, 2, 8], strides: [0, 0, 8, 1] };
         let mut rows = vec![];
-        assert_eq!(dense.rows(|first, len, step| { rows.push((first, len, step)); None::<()> }), None);
+        assert_eq!(
+            dense.rows(|first, len, step| {
+                rows.push((first, len, step));
+                None::<()>
+            }),
+            None
+        );
         assert_eq!(rows, [(8, 16, 1)]);
         assert_eq!(elements(&dense), (8..24).collect::<Vec<_>>());
         let column = Region { start: 3, dims: [1, 1, 4, 1], strides: [0, 0, 8, 1] };

@@ -51,8 +51,9 @@ pub(super) fn run(
 impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
     fn new(checked: &'c CheckedExecutable, driver: &'d mut Driver<'r, 'a, 'b>, checking: Checking) -> Self {
         let params = checked.exe.kernel.params.len();
-        let outputs = (0..params)
-            .map(|at| driver.window(at).filter(|(param, _)| param.role == Role::Output).map(|(param, array)| Output::new(param, array)));
+        let outputs = (0..params).map(|at| {
+            driver.window(at).filter(|(param, _)| param.role == Role::Output).map(|(param, array)| Output::new(param, array))
+        });
         let outputs = outputs.collect();
         Run { checked, driver, checking, refs: vec![], open: vec![None; params], outputs }
     }

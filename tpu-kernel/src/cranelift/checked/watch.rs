@@ -76,7 +76,13 @@ impl Watch {
     }
 
     /// A load or a store: no copy may be under way there, and what is stored inside the array of an output is no poison.
-    pub(super) fn access(&mut self, semaphores: &mut [Group], site: &AccessSite, slot: &Slot, step: &[i32]) -> Result<(), RunError> {
+    pub(super) fn access(
+        &mut self,
+        semaphores: &mut [Group],
+        site: &AccessSite,
+        slot: &Slot,
+        step: &[i32],
+    ) -> Result<(), RunError> {
         self.progress(semaphores)?;
         let mut dims = [1; RANK];
         dims[RANK - site.shape.rank()..].copy_from_slice(site.shape.dims());
@@ -298,7 +304,13 @@ impl Running<'_> {
     ///
     /// # Safety
     /// As [`copy`](super::hooks::copy).
-    pub(super) unsafe fn watched_copy(&mut self, site: &CopySite, slots: *const Slot, at: usize, rows: i64) -> Result<(), RunError> {
+    pub(super) unsafe fn watched_copy(
+        &mut self,
+        site: &CopySite,
+        slots: *const Slot,
+        at: usize,
+        rows: i64,
+    ) -> Result<(), RunError> {
         let dims = self.extent(site, rows)?;
         let Some(watch) = &mut self.watch else { return Ok(()) };
         if site.what == CopyStep::Wait {

@@ -36,7 +36,8 @@ pub fn track(kernel: &Kernel) -> Tracked {
         tracked.params.push(Param { name: param.name.clone(), ty, kind: ParamKind::Scratch, loc: param.loc.clone() });
     }
     let mut body = std::mem::take(&mut tracked.body);
-    let mut tracker = Tracker { kernel: &mut tracked, ops: vec![], may, roots, shadows, poison: HashMap::new() };
+    let names = kernel.body.args.iter().zip(&kernel.params).map(|(&arg, param)| (arg, param.name.clone())).collect();
+    let mut tracker = Tracker { kernel: &mut tracked, ops: vec![], may, roots, names, shadows, poison: HashMap::new() };
     tracker.region(&mut body, &[]);
     let shadows = tracker.shadows;
     tracked.body = body;
@@ -51,6 +52,8 @@ struct Tracker<'k> {
     /// By value: whether it may be poison.
     may: Vec<bool>,
     roots: Roots,
+    /// What operands are called.
+    names: HashMap<Value, String>,
     shadows: HashMap<Value, Value>,
     /// By value that may be poison: where it is.
     poison: HashMap<Value, Value>,
@@ -164,8 +167,8 @@ impl Tracker<'_> {
 
     /// What messages call a memory.
     fn called(&self, memory: Value) -> String {
-        match self.kernel.params.iter().zip(&self.kernel.body.args).find(|(_, arg)| **arg == self.roots.root(memory)) {
-            Some((param, _)) => format!("operand `{}`", param.name),
+        match self.names.get(&self.roots.root(memory)) {
+            Some(name) => format!("operand `{name}`"),
             None => "memory of the region".to_string(),
         }
     }
