@@ -68,7 +68,10 @@ fn catalogue() -> Catalogue {
         .reference(|call| Ok(vec![call.array("x")?.values.iter().map(|x| f64::from(*x as f32 + 1.0)).collect()]))
         .tolerance(0.0)
         .bench("steps_f32_128", [("rows", 1 << 10), ("cols", 128)])
-        .bench("steps_f32_100000", [("rows", 800_000), ("cols", 128)]);
+        .bench("steps_f32_100000", [("rows", 800_000), ("cols", 128)])
+        .bench_checked("steps_checked_16", [("rows", 128), ("cols", 128)])
+        .bench_checked("steps_checked_1024", [("rows", 8 << 10), ("cols", 128)])
+        .bench_checked("steps_checked_100000", [("rows", 800_000), ("cols", 128)]);
 
     // Memory moved by hand: without references of their own they are compared with the interpreter.
     let gather_rows = Entry::new(gather::gather_rows().c(128))

@@ -15,6 +15,7 @@ use clap::ArgMatches;
 use serde_json::{Value, json};
 use std::time::Instant;
 use tpu_kernel::chips::Chip;
+use tpu_kernel::exec::Checking;
 use tpu_kernel::ir::{Kernel, OpKind, Precision, Region};
 use tpu_kernel::launch::cost;
 use tpu_microkernels::probe;
@@ -23,6 +24,7 @@ use tpu_microkernels::probe;
 struct Row<'a> {
     name: &'a str,
     case: Case<'a>,
+    checked: bool,
 }
 
 /// What was measured, in milliseconds.
@@ -43,10 +45,10 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     let &[chip] = common.chips.as_slice() else { return Err(Failure::usage("`bench` measures for one chip at a time")) };
     let mut rows = vec![];
     for entry in &common.entries {
-        for (name, set) in &entry.bench {
+        for (name, set, checked) in &entry.bench {
             let settings = [set.as_slice(), &common.settings_of(entry)].concat();
             let case = super::case::cases(entry, &settings)?.into_iter().next();
-            rows.extend(case.map(|case| Row { name, case }));
+            rows.extend(case.map(|case| Row { name, case, checked: *checked }));
         }
     }
     if rows.is_empty() {
@@ -83,18 +85,19 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
 fn measure<'a>(row: &Row<'a>, chip: &Chip, rounds: u64, seed: u64) -> Result<Measured<'a>, Failure> {
     let device = Device::simulated(*chip);
     let prepared = Prepared::random(&row.case, &device, seed)?;
+    let kernel = if row.checked { row.case.checked(Checking::from(1)).kernel() } else { prepared.staged.launchable.clone() };
     let work = cost(&prepared.staged.built.kernel, &prepared.binding).flops as f64;
     let passes = passes(&prepared.staged.built.kernel);
     let reads: Vec<&[u8]> = prepared.inputs.iter().map(Tensor::bytes).collect();
     // The first launch compiles.
-    let mut outputs: Vec<Vec<u8>> = prepared.launch(&device)?.iter().map(|o| vec![0; o.bytes().len()]).collect();
+    let mut outputs: Vec<Vec<u8>> = prepared.launch_as(&device, &*kernel)?.iter().map(|o| vec![0; o.bytes().len()]).collect();
     let [mut ours, mut compute, mut memory] = [f64::INFINITY; 3];
     for _ in 0..rounds {
         let mut writes: Vec<&mut [u8]> = outputs.iter_mut().map(Vec::as_mut_slice).collect();
         memory = memory.min(probe::pass(&reads, &mut writes));
         compute = compute.min(work / rate(passes));
         let start = Instant::now();
-        let results = prepared.launch(&device)?;
+        let results = prepared.launch_as(&device, &*kernel)?;
         ours = ours.min(start.elapsed().as_secs_f64());
         drop(results);
     }

@@ -4,7 +4,6 @@
 
 use super::super::context::Helpers;
 use super::super::launch::Running;
-use super::super::memory::poison;
 use super::super::site::{Action, Site};
 use std::ffi::c_void;
 use tpu_microkernels::tile::{DONE, Slot};
@@ -51,10 +50,9 @@ unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i64, by: i64)
 unsafe extern "C" fn fill(launch: *mut c_void, site: u32, to: *mut u8) {
     // SAFETY: by this function's contract.
     let running = unsafe { &mut *launch.cast::<Running<'_>>() };
-    if let (Some(Site::Poison { dtype, elements, memory }), Some(watch)) = (running.sites.get(site as usize), &mut running.watch) {
-        watch.entered(*memory, to);
+    if let (Some(Site::Poison { memory, .. }), Some(watch)) = (running.sites.get(site as usize), &mut running.watch) {
         // SAFETY: as above.
-        unsafe { poison(to, *dtype, *elements) };
+        unsafe { watch.entered(*memory, to) };
     }
 }
 

@@ -1,8 +1,9 @@
 //! Checked execution: the same lowering with hooks, on a kernel that also computes which of its elements are poison.
 //!
 //! Data flows downwards: `hooks` are what compiled code calls, `watch` what they ask; `memory`, `region` and `outputs` keep what is
-//! known, `order` draws from the seed, and `run` walks the grid. `docs/checked.md` says what is found.
+//! known, `order` and `garbage` draw from the seed, and `run` walks the grid. `docs/checked.md` says what is found.
 
+mod garbage;
 mod hooks;
 mod memory;
 mod order;

@@ -7,6 +7,7 @@ use super::super::context::RefSlot;
 use super::super::driver::{Driver, advance};
 use super::super::memory::poison;
 use super::super::window::{Array, Param, Role};
+use super::garbage::scatter;
 use super::memory::{Memory, Shadow, Touched};
 use super::order::{Permutation, Random};
 use super::outputs::{Again, Output, never};
@@ -28,6 +29,8 @@ struct Run<'c, 'd, 'r, 'a, 'b> {
     open: Vec<Option<[i32; MAX_RANK]>>,
     /// By operand: of output windows.
     outputs: Vec<Option<Output>>,
+    /// What memory holds that nothing has written; poison where there is none.
+    garbage: Option<Random>,
 }
 
 /// Runs a kernel.
@@ -55,7 +58,8 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             driver.window(at).filter(|(param, _)| param.role == Role::Output).map(|(param, array)| Output::new(param, array))
         });
         let outputs = outputs.collect();
-        Run { checked, driver, checking, refs: vec![], open: vec![None; params], outputs }
+        let garbage = (checking.seed != 0).then(|| Random::new(!checking.seed));
+        Run { checked, driver, checking, refs: vec![], open: vec![None; params], outputs, garbage }
     }
 
     fn steps(mut self) -> Result<(), RunError> {
@@ -71,7 +75,8 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             _ => Permutation::drawn(threads, &mut random),
         };
         let names = kernel.grid[..parallel].iter().zip(&grid).map(|(dim, &extent)| (dim.name.clone(), extent)).collect();
-        self.driver.running.watch = Some(Box::new(Watch::new(self.memories(parallel > 0), random, names)));
+        self.driver.running.watch = Some(Box::new(Watch::new(self.memories(parallel > 0), random, self.garbage.clone(), names)));
+        self.scramble();
         let mut rng = Rng::default();
         let mut context = self.driver.context(&extents, &raw mut rng);
         hooks::install(&mut context.helpers);
@@ -82,6 +87,9 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             if place > 0 {
                 self.leave_all()?;
                 self.forget();
+                // Each core has a generator of its own.
+                // SAFETY: it points to `rng`, which nothing else uses now.
+                unsafe { *context.rng = Rng::default() };
             }
             self.watch().thread = thread as u32 + 1;
             indices(&mut self.driver.running.grid, &grid, parallel, thread);
@@ -196,6 +204,9 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                     param.rows(&array, index, |_, outside, length| shadow[outside / bytes..][..length / bytes].fill(0));
                 }
             }
+            if let (Some(shadow), Some(garbage)) = (self.shadow_of(at), &mut self.garbage) {
+                scatter(copy, param.dtype, shadow, garbage);
+            }
             let (inside, corner) = within(param, &array, index);
             (slot, inside, corner)
         };
@@ -260,6 +271,20 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             if let Some(param) = param.as_ref().filter(|p| p.role == Role::Scratch) {
                 // SAFETY: the memory of a run has room for the operand's elements there.
                 unsafe { poison(self.refs[at].ptr, param.dtype, param.elements) };
+            }
+        }
+        self.scramble();
+    }
+
+    /// Scratch that is poison holds anything.
+    fn scramble(&mut self) {
+        for (at, param) in self.checked.exe.windows.params.iter().enumerate() {
+            let Some(param) = param.as_ref().filter(|p| p.role == Role::Scratch) else { continue };
+            // SAFETY: the memory of a run has room for the operand's elements there, and nothing else uses its shadow now.
+            unsafe {
+                if let (Some(shadow), Some(garbage)) = (self.shadow_of(at), &mut self.garbage) {
+                    scatter(self.refs[at].ptr, param.dtype, shadow, garbage);
+                }
             }
         }
     }

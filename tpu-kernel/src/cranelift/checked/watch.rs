@@ -6,9 +6,11 @@
 //! goes when it is done.
 
 use super::super::launch::Running;
+use super::super::memory::poison;
 use super::super::movement::{bytes, transfer};
 use super::super::semaphore::Group;
 use super::super::site::{AccessSite, CopySite, CopyStep};
+use super::garbage::scatter;
 use super::memory::{Memory, SEVERAL, Shadow};
 use super::order::Random;
 use super::region::Region;
@@ -44,6 +46,8 @@ pub(crate) struct Watch {
     /// By semaphore, the bytes that were started and not waited for.
     outstanding: HashMap<(usize, usize), i64>,
     random: Random,
+    /// What memory of regions holds at first; poison where there is none.
+    garbage: Option<Random>,
     /// The indices of the running step along parallel dimensions, counted from 1.
     pub(super) thread: u32,
     /// The parallel dimensions, with their extents.
@@ -57,8 +61,8 @@ struct At<'a> {
 }
 
 impl Watch {
-    pub(super) fn new(memories: Vec<Memory>, random: Random, parallel: Vec<(String, i32)>) -> Watch {
-        Watch { memories, flights: vec![], waiting: 0, outstanding: HashMap::new(), random, thread: 1, parallel }
+    pub(super) fn new(memories: Vec<Memory>, random: Random, garbage: Option<Random>, parallel: Vec<(String, i32)>) -> Watch {
+        Watch { memories, flights: vec![], waiting: 0, outstanding: HashMap::new(), random, garbage, thread: 1, parallel }
     }
 
     /// The name of the first parallel dimension along which two threads differ.
@@ -291,10 +295,20 @@ impl Watch {
         Ok(())
     }
 
-    /// The memory of a region is there from now on.
-    pub(super) fn entered(&mut self, number: usize, base: *mut u8) {
-        if let Some(memory) = self.memories.get_mut(number) {
-            memory.base = base;
+    /// The memory of a region is there from now on, and holds poison: anything.
+    ///
+    /// # Safety
+    /// `base` is valid for the elements of that memory.
+    pub(super) unsafe fn entered(&mut self, number: usize, base: *mut u8) {
+        let Some(memory) = self.memories.get_mut(number) else { return };
+        memory.base = base;
+        let (dtype, elements) = (memory.dtype, memory.elements());
+        // SAFETY: by this function's contract.
+        unsafe {
+            poison(base, dtype, elements);
+            if let (Shadow::Memory(_), Some(garbage)) = (&memory.shadow, &mut self.garbage) {
+                scatter(base, dtype, &vec![1; elements], garbage);
+            }
         }
     }
 }

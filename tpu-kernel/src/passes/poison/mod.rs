@@ -33,7 +33,11 @@ pub fn track(kernel: &Kernel) -> Tracked {
         let shadow = tracked.new_value(ty);
         shadows.insert(kernel.body.args[at], shadow);
         tracked.body.args.push(shadow);
-        tracked.params.push(Param { name: param.name.clone(), ty, kind: ParamKind::Scratch, loc: param.loc.clone() });
+        let mut name = format!("{}_poison", param.name);
+        while tracked.params.iter().any(|p| p.name == name) {
+            name.push('_');
+        }
+        tracked.params.push(Param { name, ty, kind: ParamKind::Scratch, loc: param.loc.clone() });
     }
     let mut body = std::mem::take(&mut tracked.body);
     let names = kernel.body.args.iter().zip(&kernel.params).map(|(&arg, param)| (arg, param.name.clone())).collect();
