@@ -158,5 +158,8 @@ fn what_is_no_poison_does_not_hang_on_poison() {
         panic!("{} of {count} kernels fail: {seeds:?}\nkernel {seed}: {what}", failed.len());
     }
     // Neither everything nor nothing is poison, in kernels enough.
-    assert!(count < 100 || (ran * 4 > count && clean * 10 > poison && poison * 100 > clean), "{ran} ran: {clean} clean, {poison} poison");
+    assert!(
+        count < 100 || (ran * 4 > count && clean * 10 > poison && poison * 100 > clean),
+        "{ran} ran: {clean} clean, {poison} poison"
+    );
 }

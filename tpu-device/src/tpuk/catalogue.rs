@@ -193,11 +193,7 @@ impl Entry {
     }
 
     /// A row of `bench` whose launches are checked.
-    pub fn bench_checked<N: Display, V: Display>(
-        mut self,
-        row: impl Into<String>,
-        set: impl IntoIterator<Item = (N, V)>,
-    ) -> Entry {
+    pub fn bench_checked<N: Display, V: Display>(mut self, row: impl Into<String>, set: impl IntoIterator<Item = (N, V)>) -> Entry {
         self.bench.push((row.into(), texts(set), true));
         self
     }
