@@ -38,6 +38,10 @@ pub struct Errors;
 pub struct Language;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../docs/checked.md")]
+pub struct Checked;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/transformations.md")]
 pub struct Transformations;
 

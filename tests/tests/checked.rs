@@ -148,7 +148,7 @@ fn fault_j_zero_times_poison_is_poison() {
     let launch = |seed: u64, selects: bool| masks().checked(seed).launch(&device, &x, selects);
     let want: Vec<f32> = (0..256).map(|n| if n < 200 { 1.0 } else { 0.0 }).collect();
     never(&want, |seed| launch(seed, true));
-    always("R015", &["a store to operand `o`, element [200] of its block"], |seed| launch(seed, false));
+    always("R015", &["a store to operand `o` at [200]"], |seed| launch(seed, false));
 }
 
 // ---- copies ---------------------------------------------------------------------------------------------------------------

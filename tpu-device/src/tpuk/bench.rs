@@ -6,6 +6,7 @@
 
 use super::args::Common;
 use super::case::Case;
+use super::catalogue;
 use super::failure::{Exit, Failure};
 use super::launch::Prepared;
 use super::output::{Ends, Output, table};
@@ -45,7 +46,7 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     let &[chip] = common.chips.as_slice() else { return Err(Failure::usage("`bench` measures for one chip at a time")) };
     let mut rows = vec![];
     for entry in &common.entries {
-        for (name, set, checked) in &entry.bench {
+        for catalogue::Row { name, set, checked } in &entry.bench {
             let settings = [set.as_slice(), &common.settings_of(entry)].concat();
             let case = super::case::cases(entry, &settings)?.into_iter().next();
             rows.extend(case.map(|case| Row { name, case, checked: *checked }));

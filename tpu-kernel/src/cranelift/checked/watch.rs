@@ -99,7 +99,7 @@ impl Watch {
             && let Some(element) = self.poison_inside(memory, &region)
         {
             let index = memory.index(element).iter().zip(memory.corner).map(|(&i, first)| i as i64 + first).collect::<Vec<_>>();
-            let what = format!("a store to operand `{}`, element {index:?} of its block", memory.name);
+            let what = format!("a store to operand `{}` at {index:?}", memory.name);
             return Err(RunError::Poison { what, step: step.to_vec(), loc: site.loc.clone() });
         }
         Ok(())
