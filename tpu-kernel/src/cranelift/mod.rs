@@ -15,6 +15,7 @@ mod control;
 mod cost;
 mod dot;
 mod driver;
+mod fetch;
 mod jit;
 mod lane;
 mod launch;
@@ -60,7 +61,7 @@ pub struct Executable {
     map_sites: Vec<Site>,
     summary: PlanSummary,
     windows: Windows,
-    /// Whether the body changes what index maps read.
+    /// Whether it shows when blocks of inputs are fetched: the body changes what their index maps read.
     ahead: bool,
     pool: Pool,
 }
@@ -83,8 +84,9 @@ impl Executable {
         }
         let kernel = &widen::widen(kernel);
         let compiled = jit::compile(kernel, features).map_err(refuse)?;
+        let ahead = Roots::of(kernel).writes_prefetched(kernel);
         let windows =
-            Windows::new(kernel, compiled.summary.arena_bytes).ok_or_else(|| refuse("its windows are too large".into()))?;
+            Windows::new(kernel, compiled.summary.arena_bytes, ahead).ok_or_else(|| refuse("its windows are too large".into()))?;
         Ok(Executable {
             kernel: kernel.clone(),
             code: compiled.code,
@@ -92,7 +94,7 @@ impl Executable {
             map_sites: compiled.map_sites,
             summary: compiled.summary,
             windows,
-            ahead: Roots::of(kernel).writes_prefetched(kernel),
+            ahead,
             pool: Pool::default(),
         })
     }
