@@ -3,8 +3,8 @@
 //! Rules: each function gives the same kernel every time; a place in it is the number of its operation.
 
 use tpu_kernel::ir::{
-    BinaryOp, BlockDim, Builder, CompareOp, DType, DotDims, GridDim, Kernel, Literal, Loc, OpKind, ParamKind, Precision, ReduceOp,
-    Region, Semantics, Shape, SizeExpr, SizeId, Space, Type, UnaryOp, Value, Window,
+    BinaryOp, BlockDim, Builder, CompareOp, DType, DotDims, GridDim, Kernel, Literal, Loc, OpKind, ParamKind, Pipelining,
+    Precision, ReduceOp, Region, Semantics, Shape, SizeExpr, SizeId, Space, Type, UnaryOp, Value, Window,
 };
 use tpu_kernel::launch::Binding;
 
@@ -47,7 +47,7 @@ impl Writer {
         });
         let Ok(map) = region;
         let ty = Builder::window_type(dtype, &block).expect("a block of rank 1 to 4");
-        let window = Window { array, block, map };
+        let window = Window { array, block, map, pipelining: Pipelining::default() };
         let kind = if output { ParamKind::Out(window) } else { ParamKind::In(window) };
         let loc = self.loc();
         self.builder.param(name, ty, kind, loc)

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use tpu_device::DType;
 use tpu_kernel::Error;
 use tpu_kernel::ir::{
-    BinaryOp, BlockDim, Builder, CompareOp, DotDims, Literal, Loc, OpKind, ParamKind, ReduceOp, ScanOp, Shape, SizeExpr, UnaryOp,
-    Value, Window,
+    BinaryOp, BlockDim, Builder, CompareOp, DotDims, Literal, Loc, OpKind, ParamKind, Pipelining, ReduceOp, ScanOp, Shape,
+    SizeExpr, UnaryOp, Value, Window,
 };
 use tpu_kernel::launch::{Binding, Cost, cost, numbers};
 use tpu_kernel::passes::canonicalise;
@@ -353,7 +353,7 @@ fn one(kind: OpKind, types: &[(DType, &[usize])]) -> (u64, u64) {
     let mut b = Builder::new("one", Loc::UNKNOWN);
     let blocks = vec![BlockDim::Blocked(8)];
     let Ok(map) = b.map::<std::convert::Infallible>(|b, _| Ok(vec![b.constant(0, Loc::UNKNOWN)]));
-    let window = Window { array: vec![SizeExpr::Const(8)], block: blocks.clone(), map };
+    let window = Window { array: vec![SizeExpr::Const(8)], block: blocks.clone(), map, pipelining: Pipelining::default() };
     let o = b.param("o", Builder::window_type(F32, &blocks).unwrap(), ParamKind::Out(window), Loc::UNKNOWN);
     let op = |b: &mut Builder, kind, operands: &[Value]| b.op(kind, operands, Loc::UNKNOWN).unwrap();
     let operands: Vec<Value> = types

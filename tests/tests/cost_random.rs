@@ -1,7 +1,8 @@
 //! Costs of random grids, index maps and conditions, against going through every step.
 
 use tpu_kernel::ir::{
-    BinaryOp, BlockDim, Builder, CompareOp, DType, GridDim, Loc, OpKind, ParamKind, Semantics, SizeExpr, UnaryOp, Value, Window,
+    BinaryOp, BlockDim, Builder, CompareOp, DType, GridDim, Loc, OpKind, ParamKind, Pipelining, Semantics, SizeExpr, UnaryOp,
+    Value, Window,
 };
 use tpu_kernel::launch::{Binding, cost};
 
@@ -60,7 +61,7 @@ fn counts_are_those_of_every_step() {
         let array = vec![SizeExpr::Const(64), SizeExpr::Const(64)];
         let Ok(map) = b.map::<std::convert::Infallible>(|b, i| Ok(maps.iter().map(|&form| emitted(b, form, i)).collect()));
         let ty = Builder::window_type(DType::F32, &block).unwrap();
-        let o = b.param("o", ty, ParamKind::Out(Window { array, block, map }), Loc::UNKNOWN);
+        let o = b.param("o", ty, ParamKind::Out(Window { array, block, map, pipelining: Pipelining::default() }), Loc::UNKNOWN);
 
         let op = |b: &mut Builder, kind, operands: &[Value]| b.value(kind, operands, Loc::UNKNOWN).unwrap();
         let indices: Vec<Value> = (0..3).map(|d| op(&mut b, OpKind::ProgramId(d), &[])).collect();

@@ -83,13 +83,18 @@ fn is_covered(window: &Window, array: &[usize], grid: &[i32]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tpu_kernel::ir::{Region, Value};
+    use tpu_kernel::ir::{Pipelining, Region, Value};
 
     fn window(block: &[usize], yields: &[u32]) -> Window {
         let block = block.iter().map(|&n| if n == 0 { BlockDim::Squeezed } else { BlockDim::Blocked(n) }).collect();
         let yields = yields.iter().map(|&v| Value(v)).collect();
         // Values 0 and 1 are the grid indices; any other is computed.
-        Window { array: vec![], block, map: Region { args: vec![Value(0), Value(1)], ops: vec![], yields } }
+        Window {
+            array: vec![],
+            block,
+            map: Region { args: vec![Value(0), Value(1)], ops: vec![], yields },
+            pipelining: Pipelining::default(),
+        }
     }
 
     #[test]

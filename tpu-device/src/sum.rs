@@ -5,8 +5,8 @@
 
 use crate::{Device, DeviceError, Tensor};
 use tpu_kernel::ir::{
-    BinaryOp, BlockDim, Builder, CompareOp, DType, Fault, GridDim, Kernel, Loc, OpKind, ParamKind, Semantics, SizeExpr, Space,
-    Type, Value, Window,
+    BinaryOp, BlockDim, Builder, CompareOp, DType, Fault, GridDim, Kernel, Loc, OpKind, ParamKind, Pipelining, Semantics, SizeExpr,
+    Space, Type, Value, Window,
 };
 use tpu_kernel::launch::{Allow, Arg, Config, Launchable, Target};
 use tpu_kernel::{BuildFault, Error};
@@ -60,11 +60,17 @@ impl SumSlices {
             array: [vec![count], sizes.clone()].concat(),
             block: [vec![BlockDim::Squeezed], blocked.clone()].concat(),
             map,
+            pipelining: Pipelining::default(),
         };
         let ty = Builder::window_type(dtype, &blocked).unwrap_or(Type::Scalar(dtype));
         let x = b.param("x", ty, ParamKind::In(window), PLACE);
         let Ok(map) = b.map::<std::convert::Infallible>(|_, i| Ok(i[..last].to_vec()));
-        let o = b.param("o", ty, ParamKind::Out(Window { array: sizes, block: blocked, map }), PLACE);
+        let o = b.param(
+            "o",
+            ty,
+            ParamKind::Out(Window { array: sizes, block: blocked, map, pipelining: Pipelining::default() }),
+            PLACE,
+        );
         let wide = if dtype.is_float() { DType::F32 } else { dtype };
         let acc = b.param("acc", Type::Ref(Space::Vmem, wide, ty.shape()), ParamKind::Scratch, PLACE);
 

@@ -152,6 +152,7 @@ fn operand(kernel: &Kernel, param: &Param, complete: bool, errors: &mut Errors) 
         );
         errors.over(&param.ty, message);
     }
+    crate::pipeline::check(window, param.is_output(), &kernel.blocks, errors);
     for index in &window.at {
         let mut names = Names { kernel, complete, errors };
         names.visit_expr(&index.expr);

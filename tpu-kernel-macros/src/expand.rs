@@ -5,7 +5,7 @@ use crate::errors::Errors;
 use crate::lower::Lower;
 use crate::model::{Cut, Kernel, Param, Role, Window};
 use crate::scope::{Reference, Scopes, Variable};
-use crate::{memory, parse, size};
+use crate::{memory, parse, pipeline, size};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -443,8 +443,9 @@ fn window(model: &Kernel, param: &Param, window: &Window, declare: &Ident) -> To
             ::std::vec![#(#indices),*]
         }
     };
+    let pipelining = pipeline::expand(&window.pipelining, &model.blocks);
     // Every token of the call at the operand: its place is the call's.
-    quote_spanned!(declare.span()=> ::tpu_kernel::lang::expanded::#declare(#text, ::std::vec![#(#array),*], &[#(#cuts),*], #map))
+    quote_spanned!(declare.span()=> ::tpu_kernel::lang::expanded::#declare(#text, ::std::vec![#(#array),*], &(&[#(#cuts),*], #pipelining), #map))
 }
 
 fn mentions(expr: &Expr, name: &Ident) -> bool {

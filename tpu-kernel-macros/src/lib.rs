@@ -16,6 +16,7 @@ mod memory;
 mod message;
 mod model;
 mod parse;
+mod pipeline;
 mod scope;
 mod size;
 mod zero;

@@ -73,6 +73,16 @@ pub(crate) struct Window {
     pub(crate) array: Vec<Expr>,
     /// One for each dimension.
     pub(crate) at: Vec<Index>,
+    pub(crate) pipelining: Pipelining,
+}
+
+/// `buffered(3), lookahead, revisit(any)`.
+#[derive(Default)]
+pub(crate) struct Pipelining {
+    pub(crate) buffers: Option<Expr>,
+    pub(crate) lookahead: Option<Ident>,
+    /// The word, and whether it is `any`.
+    pub(crate) revisit: Option<(Ident, bool)>,
 }
 
 /// `i`, `squeeze h`, `element i * 8 pad (1, 1)`.

@@ -4,6 +4,7 @@ use crate::check::ungrouped;
 use crate::errors::Errors;
 use crate::memory;
 use crate::model::{Cut, GridDim, Index, Kernel, Param, Role, Window};
+use crate::pipeline;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
@@ -314,7 +315,7 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: &Ident, errors:
 /// What a block says.
 const FORM: &str = "expected the array's shape and the block's index: `#[block([m, k] at (i, kk))]`";
 
-/// `[m, k] at (squeeze i, element kk)`.
+/// `[m, k] at (squeeze i, element kk), buffered(3)`.
 fn block(input: ParseStream<'_>, span: Span, tokens: TokenStream) -> syn::Result<Window> {
     if !input.peek(syn::token::Bracket) {
         return Err(syn::Error::new(if input.is_empty() { span } else { input.span() }, FORM));
@@ -329,10 +330,8 @@ fn block(input: ParseStream<'_>, span: Span, tokens: TokenStream) -> syn::Result
     let indices;
     syn::parenthesized!(indices in input);
     let at = indices.call(Punctuated::<Index, Token![,]>::parse_terminated)?;
-    if !input.is_empty() {
-        return Err(input.error("nothing may follow the block index"));
-    }
-    Ok(Window { tokens, array, at: at.into_iter().collect() })
+    let pipelining = pipeline::parse(input)?;
+    Ok(Window { tokens, array, at: at.into_iter().collect(), pipelining })
 }
 
 impl Parse for Index {

@@ -16,8 +16,8 @@ use crate::executors::Array;
 pub use rng::Rng;
 use std::collections::HashSet;
 use tpu_kernel::ir::{
-    BinaryOp, BlockDim, Builder, DType, GridDim, Kernel, Literal, Loc, OpKind, ParamKind, Semantics, Shape, SizeExpr, Space, Type,
-    Value, Window,
+    BinaryOp, BlockDim, Builder, DType, GridDim, Kernel, Literal, Loc, OpKind, ParamKind, Pipelining, Semantics, Shape, SizeExpr,
+    Space, Type, Value, Window,
 };
 use tpu_kernel::launch::Binding;
 pub use words::Words;
@@ -222,7 +222,7 @@ impl Generator {
         let map = self
             .b
             .map(|b, indices| blocks.iter().map(|&(count, low)| start(b, rng, indices, count, low)).collect::<Result<_, ()>>());
-        let window = Window { array: declared, block, map: map.expect("scalar operations") };
+        let window = Window { array: declared, block, map: map.expect("scalar operations"), pipelining: Pipelining::default() };
         let ty = Builder::window_type(dtype, &window.block).expect("rank 1 to 4");
         let kind = if output { ParamKind::Out(window) } else { ParamKind::In(window) };
         let value = self.b.param(name, ty, kind, line(4));

@@ -5,8 +5,8 @@
 use super::Row;
 use super::meaning::{Meaning, Sign, dims, dtypes};
 use tpu_kernel::ir::{
-    BinaryOp, BlockDim, Builder, CompareOp, DType, GridDim, Literal, Loc, OpKind, ParamKind, Semantics, Shape, SizeExpr, Space,
-    Type, Value, Window,
+    BinaryOp, BlockDim, Builder, CompareOp, DType, GridDim, Literal, Loc, OpKind, ParamKind, Pipelining, Semantics, Shape,
+    SizeExpr, Space, Type, Value, Window,
 };
 use tpu_kernel::launch::{Allow, Config};
 use tpu_kernel::legalise::stored;
@@ -179,7 +179,7 @@ impl Plan {
         let Ok(map) = b.map(|b, grid| Ok::<_, std::convert::Infallible>(map.iter().map(|at| index(b, grid, *at)).collect()));
         let array = array.iter().map(|&n| SizeExpr::Const(n as i64)).collect();
         let ty = Builder::window_type(dtype, block).expect("a block of rank 1 to 4");
-        let window = Window { array, block: block.to_vec(), map };
+        let window = Window { array, block: block.to_vec(), map, pipelining: Pipelining::default() };
         b.param(name, ty, if output { ParamKind::Out(window) } else { ParamKind::In(window) }, loc())
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use tpu_kernel::Error;
 use tpu_kernel::ir::{
-    BinaryOp, BlockDim, Builder, CompareOp, DType, GridDim, Kernel, Loc, OpKind, ParamKind, Semantics, Shape, SizeExpr, Type,
-    Value, Window,
+    BinaryOp, BlockDim, Builder, CompareOp, DType, GridDim, Kernel, Loc, OpKind, ParamKind, Pipelining, Semantics, Shape, SizeExpr,
+    Type, Value, Window,
 };
 use tpu_kernel::launch::{Allow, Config, LaunchError, Launchable};
 
@@ -191,7 +191,7 @@ impl Rows {
         let index = self.map;
         let map = self.b.map(|b, grid| Ok::<_, Error>(vec![index(b, grid[0])])).unwrap();
         let ty = Builder::window_type(dtype, &block).unwrap();
-        (ty, Window { array: vec![self.n.clone()], block, map })
+        (ty, Window { array: vec![self.n.clone()], block, map, pipelining: Pipelining::default() })
     }
 
     fn input(&mut self, name: &str, dtype: DType) -> Value {

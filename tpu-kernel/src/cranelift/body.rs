@@ -1,7 +1,7 @@
 //! Emits a region: scalars as registers, tiles through loop nests, loads and stores with their checks.
 
 use super::code::{Code, Pack, flags};
-use super::context::{Context, ErrorSlot, FAILED, INPUTS, OUTPUTS};
+use super::context::{ALL, Context, ErrorSlot, FAILED, FIRST, OUTPUTS};
 use super::loops;
 use super::mem::{Mem, Origin, Start};
 use super::nest::{Graph, Lookup, Output, Queue};
@@ -138,16 +138,19 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
         let kernel = self.kernel;
         let prefetched: Vec<usize> = kernel.prefetched().map(|(at, _)| at).collect();
         if prefetched.is_empty() {
-            self.maps_of(&prefetched, |_| true)?;
+            self.maps_of(&prefetched, |_, _| true)?;
         } else {
-            for (bit, output) in [(INPUTS, false), (OUTPUTS, true)] {
+            let inputs = kernel.inputs().filter(|(_, param)| param.window().is_some());
+            let inputs = inputs.map(|(at, _)| Ok((u32::try_from(at).map_err(|e| e.to_string())? + FIRST, Some(at))));
+            for part in inputs.chain([Ok::<_, String>((OUTPUTS, None))]) {
+                let (part, input) = part?;
                 let [some, next] = [(); 2].map(|()| self.code.b.create_block());
                 let wanted = self.code.field(types::I32, offset_of!(Context, wanted));
-                let bit = self.code.b.ins().iconst(types::I32, i64::from(bit));
-                let asked = self.code.b.ins().band(wanted, bit);
+                let [all, this] = [ALL, part].map(|n| self.code.b.ins().icmp_imm_u(IntCC::Equal, wanted, i64::from(n)));
+                let asked = self.code.b.ins().bor(all, this);
                 self.code.b.ins().brif(asked, some, &[], next, &[]);
                 self.code.b.switch_to_block(some);
-                self.maps_of(&prefetched, |param| param.is_output() == output)?;
+                self.maps_of(&prefetched, |at, param| input.map_or(param.is_output(), |input| input == at))?;
                 self.code.b.ins().jump(next, &[]);
                 self.code.b.switch_to_block(next);
             }
@@ -158,10 +161,10 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
         Ok((self.code, self.sites))
     }
 
-    fn maps_of(&mut self, prefetched: &[usize], wanted: impl Fn(&Param) -> bool) -> Result<(), String> {
+    fn maps_of(&mut self, prefetched: &[usize], wanted: impl Fn(usize, &Param) -> bool) -> Result<(), String> {
         let kernel = self.kernel;
         for (at, param) in kernel.params.iter().enumerate() {
-            let Some(window) = param.window().filter(|_| wanted(param)) else { continue };
+            let Some(window) = param.window().filter(|_| wanted(at, param)) else { continue };
             let (indices, arrays) = window.map.args.split_at(kernel.grid.len());
             for (axis, &arg) in indices.iter().enumerate() {
                 let v = self.code.listed(offset_of!(Context, grid), axis);

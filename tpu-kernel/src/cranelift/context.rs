@@ -15,10 +15,12 @@ use tpu_microkernels::tile::{self, Rng, Slot, Task};
 /// The version of the layout.
 pub(super) const VERSION: u32 = 4;
 
-/// Of [`Context::wanted`]: windows on inputs.
-pub(super) const INPUTS: u32 = 1;
+/// Of [`Context::wanted`]: all windows.
+pub(super) const ALL: u32 = 0;
 /// Of [`Context::wanted`]: windows on outputs.
-pub(super) const OUTPUTS: u32 = 2;
+pub(super) const OUTPUTS: u32 = 1;
+/// Of [`Context::wanted`]: the window on the first operand; those on the others follow.
+pub(super) const FIRST: u32 = 2;
 
 /// Everything that one call of compiled code may touch.
 #[repr(C)]
@@ -26,7 +28,8 @@ pub(super) const OUTPUTS: u32 = 2;
 pub(super) struct Context {
     /// [`VERSION`].
     pub version: u32,
-    /// Whose block indices the maps compute: [`INPUTS`], [`OUTPUTS`] or both. Without prefetched arrays they compute all.
+    /// Whose block indices the maps compute: [`ALL`], [`OUTPUTS`], or those of one input, [`FIRST`] and its operand's
+    /// number. Without prefetched arrays they compute all.
     pub wanted: u32,
     /// Temporaries: tiles that no register holds.
     pub arena: *mut u8,

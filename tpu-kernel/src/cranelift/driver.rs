@@ -1,7 +1,8 @@
 //! Runs a compiled kernel: checks the launch, walks the grid, moves blocks in and out.
 
 use super::Executable;
-use super::context::{Context, ErrorSlot, HELPERS, INPUTS, OUTPUTS, RefSlot, VERSION};
+use super::context::{ALL, Context, ErrorSlot, FIRST, HELPERS, OUTPUTS, RefSlot, VERSION};
+use super::fetch::Pipeline;
 use super::launch::{Ended, Running};
 use super::memory::{ALIGN, Memory, poison};
 use super::semaphore::Group;
@@ -184,7 +185,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     pub(super) fn context(&mut self, extents: &[[i64; MAX_RANK]], rng: *mut Rng) -> Context {
         Context {
             version: VERSION,
-            wanted: INPUTS | OUTPUTS,
+            wanted: ALL,
             arena: self.memory.pointer(),
             refs: std::ptr::null(),
             arrays: extents.as_ptr(),
@@ -212,27 +213,18 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         let mut blocks = vec![[0i32; MAX_RANK]; params];
         let mut open: Vec<Option<[i32; MAX_RANK]>> = vec![None; params];
         let mut context = self.context(&extents, &raw mut rng);
-        // A block of an input is fetched while the step before runs: its index is from before that step.
-        let (mut early, mut upcoming) = (blocks.clone(), vec![]);
+        self.unvisited();
+        let mut pipelines = if self.exe.ahead { Pipeline::all(&self.exe.kernel, self.binding.grid.len()) } else { vec![] };
         loop {
             // What is written between two steps is addressed anew.
             context.refs = refs.as_ptr();
-            let known = self.exe.ahead && !upcoming.is_empty();
-            self.maps(&mut context, &mut blocks, if known { OUTPUTS } else { INPUTS | OUTPUTS })?;
-            if known {
-                self.exe.kernel.inputs().for_each(|(at, _)| blocks[at] = early[at]);
-            }
+            self.maps(&mut context, &mut blocks, if self.exe.ahead { OUTPUTS } else { ALL })?;
             self.turn(&blocks, &mut open, &mut refs, base, &self.running.grid)?;
-            if self.exe.ahead {
-                upcoming.clone_from(&self.running.grid);
-                if advance(&mut upcoming, &self.binding.grid) {
-                    std::mem::swap(&mut upcoming, &mut self.running.grid);
-                    self.maps(&mut context, &mut early, INPUTS)?;
-                    for (at, _) in self.exe.kernel.inputs() {
-                        self.inside(at, &early[at], &self.running.grid)?;
-                    }
-                    std::mem::swap(&mut upcoming, &mut self.running.grid);
+            for pipeline in &mut pipelines {
+                while pipeline.due() {
+                    self.fetch(pipeline, &mut context, &mut blocks, base)?;
                 }
+                refs[pipeline.at] = pipeline.begin();
             }
             context.refs = refs.as_ptr();
             context.grid = self.running.grid.as_ptr();
@@ -255,6 +247,41 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             }
         }
         self.running.semaphores.iter().try_for_each(Group::end)
+    }
+
+    /// Arrays whose blocks are read before they are written start as poison.
+    pub(super) fn unvisited(&self) {
+        for (at, dims) in self.binding.arrays.iter().enumerate() {
+            if let Some((param, array)) = self.window(at).filter(|(param, _)| param.read_back) {
+                let elements = if dims.contains(&0) { 0 } else { dims.iter().product() };
+                // SAFETY: an array has the elements of its shape.
+                unsafe { poison(array.pointer, param.dtype, elements) };
+            }
+        }
+    }
+
+    /// Fetches the next block of an input.
+    fn fetch(
+        &mut self,
+        pipeline: &mut Pipeline,
+        context: &mut Context,
+        blocks: &mut [[i32; MAX_RANK]],
+        base: *mut u8,
+    ) -> Result<(), RunError> {
+        let at = pipeline.at;
+        std::mem::swap(&mut pipeline.next, &mut self.running.grid);
+        self.maps(context, blocks, FIRST + at as u32)?;
+        self.inside(at, &blocks[at], &self.running.grid)?;
+        std::mem::swap(&mut pipeline.next, &mut self.running.grid);
+        if let Some((param, array)) = self.window(at).filter(|_| pipeline.changes(&blocks[at])) {
+            // SAFETY: the memory of a run has room for each copy of the operand, apart from the array, and the index was found
+            // inside the array. No block in use or on its way has this copy: there is one more than there are such blocks.
+            let slot = unsafe { param.open(array, &blocks[at], base.add(param.copy(pipeline.fetched))) };
+            pipeline.push(blocks[at], slot);
+        }
+        pipeline.ended = !advance(&mut pipeline.next, &self.binding.grid);
+        pipeline.number += 1;
+        Ok(())
     }
 
     pub(super) fn window(&self, at: usize) -> Option<(&Param, &Array)> {
@@ -302,7 +329,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     ) -> Result<(), RunError> {
         for (at, index) in blocks.iter().enumerate() {
             let Some((param, array)) = self.window(at) else { continue };
-            if open[at] == Some(*index) {
+            if open[at] == Some(*index) || self.exe.ahead && param.role == Role::Input {
                 continue;
             }
             self.inside(at, index, grid)?;

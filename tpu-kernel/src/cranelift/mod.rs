@@ -16,6 +16,7 @@ mod control;
 mod cost;
 mod dot;
 mod driver;
+mod fetch;
 mod jit;
 mod lane;
 mod launch;
@@ -62,7 +63,7 @@ pub struct Executable {
     map_sites: Vec<Site>,
     summary: PlanSummary,
     windows: Windows,
-    /// Whether the body changes what index maps read.
+    /// Whether it shows when blocks of inputs are fetched: the body changes what their index maps read.
     ahead: bool,
     pool: Pool,
 }
@@ -91,7 +92,8 @@ impl Executable {
     /// and where there are any, each window has memory of its own.
     fn compile_watching(kernel: &Kernel, features: Features, watched: &[bool]) -> Result<Executable, String> {
         let compiled = jit::compile(kernel, features, watched)?;
-        let windows = Windows::new(kernel, compiled.summary.arena_bytes, watched.is_empty());
+        let (ahead, direct) = (Roots::of(kernel).writes_prefetched(kernel), watched.is_empty());
+        let windows = Windows::new(kernel, compiled.summary.arena_bytes, ahead && direct, direct);
         let windows = windows.ok_or("its windows are too large")?;
         Ok(Executable {
             kernel: kernel.clone(),
@@ -100,7 +102,7 @@ impl Executable {
             map_sites: compiled.map_sites,
             summary: compiled.summary,
             windows,
-            ahead: Roots::of(kernel).writes_prefetched(kernel),
+            ahead,
             pool: Pool::default(),
         })
     }

@@ -3,7 +3,7 @@
 use super::context::RefSlot;
 use super::mem::may_stay_in_place;
 use super::memory::{ALIGN, poison};
-use crate::ir::{BlockDim, DType, Kernel, MAX_RANK, OpKind, ParamKind, Region, Value};
+use crate::ir::{BlockDim, DType, Kernel, MAX_RANK, OpKind, ParamKind, Pipelining, Region, Revisit, Value};
 use tpu_microkernels::stream;
 
 /// What is known of a kernel's windows before a launch.
@@ -32,6 +32,12 @@ pub(super) struct Param {
     in_place: bool,
     /// Whether each step overwrites the whole block before it reads any of it.
     overwritten: bool,
+    /// Of an output: whether a block that is entered is read from the array.
+    pub read_back: bool,
+    /// How many copies it has, one after the other: of an input those of blocks on their way.
+    pub copies: usize,
+    /// Bytes from one copy to the next.
+    copy_bytes: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +48,13 @@ pub(super) enum Role {
 }
 
 impl Windows {
-    /// Lays out the memory; `None` where it exceeds the address space. Blocks are used where they lie only where that is `direct`.
-    pub(super) fn new(kernel: &Kernel, arena: usize, direct: bool) -> Option<Windows> {
+    /// Lays out the memory; `None` where it exceeds the address space. `early`: blocks of inputs are fetched before their steps;
+    /// `direct`: blocks may be used where they lie.
+    pub(super) fn new(kernel: &Kernel, arena: usize, early: bool, direct: bool) -> Option<Windows> {
         let mut bytes = arena.checked_next_multiple_of(ALIGN)?;
         let mut params = vec![];
         for (at, param) in kernel.params.iter().enumerate() {
-            let (role, block, kept) = match &param.kind {
+            let (role, block, kept, pipelining) = match &param.kind {
                 ParamKind::Scalar | ParamKind::InArray(_) | ParamKind::OutArray(_) | ParamKind::Prefetch(_) => {
                     params.push(None);
                     continue;
@@ -59,7 +66,7 @@ impl Windows {
                 ParamKind::Scratch => {
                     let shape = param.ty.shape();
                     let block = shape.dims().iter().map(|&n| BlockDim::Blocked(n)).collect();
-                    (Role::Scratch, block, (0..shape.rank()).map(Some).collect())
+                    (Role::Scratch, block, (0..shape.rank()).map(Some).collect(), Pipelining::default())
                 }
                 ParamKind::In(window) | ParamKind::Out(window) => {
                     let role = if param.is_output() { Role::Output } else { Role::Input };
@@ -70,18 +77,33 @@ impl Windows {
                             next - 1
                         })
                     });
-                    (role, window.block.clone(), kept.collect())
+                    (role, window.block.clone(), kept.collect(), window.pipelining)
                 }
             };
             let dtype = param.ty.dtype();
             let elements = param.ty.shape().checked_elements()?;
             let offset = bytes;
             // A few lines more, so that the size of an empty block is no special case.
-            let size = elements.checked_mul(dtype.bytes())?.checked_next_multiple_of(ALIGN)?;
-            bytes = bytes.checked_add(size)?.checked_add(ALIGN)?;
+            let copy_bytes = elements.checked_mul(dtype.bytes())?.checked_next_multiple_of(ALIGN)?.checked_add(ALIGN)?;
+            // One is in use while the others arrive, and with lookahead one more is made before that one goes.
+            let copies = if early && role == Role::Input { pipelining.depth() + 1 } else { 1 };
+            bytes = bytes.checked_add(copy_bytes.checked_mul(copies)?)?;
             let overwritten = direct && role == Role::Output && overwrites(kernel, at);
             let in_place = direct && may_stay_in_place(kernel, at) && (role == Role::Input || overwritten);
-            params.push(Some(Param { dtype, role, block, kept, offset, elements, in_place, overwritten }));
+            let read_back = role == Role::Output && !overwritten && pipelining.revisit == Revisit::Any;
+            params.push(Some(Param {
+                dtype,
+                role,
+                block,
+                kept,
+                offset,
+                elements,
+                in_place,
+                overwritten,
+                read_back,
+                copies,
+                copy_bytes,
+            }));
         }
         isize::try_from(bytes).ok()?;
         Some(Windows { params, bytes })
@@ -142,6 +164,11 @@ pub(super) struct Part {
 }
 
 impl Param {
+    /// Where the copy of that number lies in the memory of a run.
+    pub(super) fn copy(&self, number: usize) -> usize {
+        self.offset + number % self.copies * self.copy_bytes
+    }
+
     /// The first block index outside the array, with its axis.
     pub(super) fn outside(&self, array: &Array, index: &[i32]) -> Option<(usize, i64)> {
         (0..self.block.len()).find_map(|axis| {
@@ -200,7 +227,7 @@ impl Param {
             if !self.overwritten && (self.role == Role::Output || !self.whole(array, index)) {
                 poison(copy, self.dtype, self.elements);
             }
-            if self.role == Role::Input {
+            if self.role == Role::Input || self.read_back {
                 self.rows(array, index, |inside, outside, bytes| {
                     std::ptr::copy_nonoverlapping(array.pointer.add(inside), copy.add(outside), bytes);
                 });

@@ -56,6 +56,7 @@ pub(super) fn illegal(rule: &legalise::Rule) -> &'static str {
             "wait for the copy first, or store whole rows at a start that is seen to be a multiple of 8"
         }
         legalise::Rule::Semaphores { .. } => "wait for several copies with one semaphore",
+        legalise::Rule::Pipelining(_) => "the simulator runs it; for the chip say `buffered(1)`, `buffered(2)` or nothing",
         legalise::Rule::Vector { .. } => "give it a second dimension, as in [1, n], or cast it to 32 bits as it is loaded",
     }
 }
@@ -107,6 +108,7 @@ fn rule(rule: &Rule) -> &'static str {
         Rule::PrefetchAfterWindow => "move the parameter in front of those with a block",
         Rule::ScopedType { .. } => "arrays in HBM are operands of the kernel",
         Rule::Semaphores { .. } => "one semaphore can count the copies of many steps",
+        Rule::Pipelining { .. } => "leave the word out; two buffers already let a block arrive while the last one is computed",
         Rule::OperandRole { .. } => "the operand's row in docs/ir.md says where it lies",
         Rule::TooDeep { .. } => "split the kernel, or decide with `choose` and `select`",
     }

@@ -7,6 +7,7 @@
 mod body;
 mod check;
 mod dot;
+mod fetch;
 mod memory;
 mod random;
 mod reduce;
@@ -17,9 +18,10 @@ mod tile;
 mod window;
 
 use crate::exec::{Args, ArrayMut, ArrayRef, RunError};
-use crate::ir::{Kernel, Literal, ParamKind, Roots, Shape};
+use crate::ir::{Kernel, Literal, ParamKind, Revisit, Roots, Shape};
 use crate::launch::Binding;
 use body::Machine;
+use fetch::Fetches;
 use tile::{Data, Tile};
 
 /// Runs the kernel over its whole grid.
@@ -85,24 +87,26 @@ fn steps(
     outputs: &mut [ArrayMut<'_>],
     machine: &mut Machine<'_>,
 ) -> Result<(), RunError> {
+    for ((at, param), array) in kernel.outputs().zip(outputs.iter_mut()) {
+        if param.window().is_some_and(|window| window.pipelining.revisit == Revisit::Any) {
+            let shape = Shape::try_new(&binding.arrays[at]).expect("a binding has extents of 31 bits");
+            window::set_all(array, &Tile::poison(param.ty.dtype(), shape)?);
+        }
+    }
     // The block that each window shows; none before the first step.
     let mut blocks: Vec<Option<Vec<i32>>> = vec![None; kernel.params.len()];
-    // A block of an input is fetched while the step before runs: its index is from before that step.
-    let ahead = Roots::of(kernel).writes_prefetched(kernel);
-    let mut early: Vec<Option<Vec<i32>>> = vec![None; kernel.params.len()];
+    // When blocks of inputs are fetched shows only where the body changes what their maps read.
+    let mut early = Roots::of(kernel).writes_prefetched(kernel).then(|| Fetches::new(kernel, binding));
     loop {
         // All maps before any check: those of inputs, then those of outputs.
-        let mut indices = early;
-        early = vec![None; kernel.params.len()];
-        for (at, param) in kernel.inputs().chain(kernel.outputs()) {
-            if let (Some(window), None) = (param.window(), &indices[at]) {
-                indices[at] = Some(machine.mapped(window)?);
-            }
+        let mut indices: Vec<Option<Vec<i32>>> = vec![None; kernel.params.len()];
+        for (at, param) in kernel.inputs().filter(|_| early.is_none()).chain(kernel.outputs()) {
+            indices[at] = param.window().map(|window| machine.mapped(window)).transpose()?;
         }
-        let mut inputs = inputs.iter();
+        let mut arrays = inputs.iter();
         let mut outputs = outputs.iter_mut();
         for (at, param) in kernel.params.iter().enumerate() {
-            let input = if param.is_input() { inputs.next() } else { None };
+            let input = if param.is_input() { arrays.next() } else { None };
             let output = if param.is_output() { outputs.next() } else { None };
             let (Some(window), Some(next)) = (param.window(), indices[at].take()) else { continue };
             machine.inside(param, window, &next, &binding.arrays[at])?;
@@ -117,22 +121,16 @@ fn steps(
                 if let Some(last) = &blocks[at] {
                     window::write(window, last, array, memory);
                 }
-                memory.fill_with_poison();
+                match window.pipelining.revisit {
+                    Revisit::Immediate => memory.fill_with_poison(),
+                    Revisit::Any => window::read(window, &next, &shared(array), memory),
+                }
             }
             blocks[at] = Some(next);
         }
-        let step = machine.step.clone();
-        if ahead && advance(&mut machine.step, &binding.grid) {
-            for (at, param) in kernel.inputs() {
-                early[at] = param.window().map(|window| machine.mapped(window)).transpose()?;
-            }
-            for (at, param) in kernel.inputs() {
-                if let (Some(window), Some(index)) = (param.window(), &early[at]) {
-                    machine.inside(param, window, index, &binding.arrays[at])?;
-                }
-            }
+        if let Some(early) = &mut early {
+            early.step(machine, inputs)?;
         }
-        machine.step = step;
         machine.region(&kernel.body, None)?;
         if !advance(&mut machine.step, &binding.grid) {
             break;
@@ -144,6 +142,11 @@ fn steps(
         }
     }
     Ok(())
+}
+
+/// An output array, to be read.
+fn shared<'a>(array: &'a ArrayMut<'_>) -> ArrayRef<'a> {
+    ArrayRef { dtype: array.dtype, shape: array.shape, bytes: array.bytes }
 }
 
 /// Whether the host would give the memory of all tiles at once: each stays until it is computed again.

@@ -358,6 +358,12 @@ pub enum Rule {
         /// The limit.
         limit: usize,
     },
+    /// V049
+    #[error("{what}")]
+    Pipelining {
+        /// What a window says of its pipeline, and may not.
+        what: String,
+    },
 }
 
 fn outside(operand: &str, axis: usize, start: i64, size: usize, extent: usize) -> String {
@@ -419,6 +425,7 @@ impl Rule {
             Rule::ScopedType { .. } => "V044",
             Rule::OperandRole { .. } => "V045",
             Rule::Semaphores { .. } => "V046",
+            Rule::Pipelining { .. } => "V049",
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Rules: block shapes are static, array sizes are not; index maps give block indices, and an element
 //! offset only along an element dimension; the body runs once per grid step, in lexicographic order with the last dimension fastest.
 
-use super::{DType, Loc, Region, SizeExpr, Type, Value};
+use super::{DType, Loc, Pipelining, Region, SizeExpr, Type, Value};
 use std::fmt;
 
 /// Regions inside the body, and operators inside a size expression, may nest this deep.
@@ -106,6 +106,8 @@ pub struct Window {
     /// index (i32; along an element dimension the first element) per array dimension. Pure scalar operations only, and
     /// loads from the prefetched arrays.
     pub map: Region,
+    /// How its blocks come and go.
+    pub pipelining: Pipelining,
 }
 
 /// A block along one dimension of an array.

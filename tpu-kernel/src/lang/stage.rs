@@ -13,7 +13,8 @@ use super::shape::Shape;
 use super::smem::Prefetch;
 use super::value::{Handle, Scalar};
 use crate::ir::{
-    BlockDim, Builder, DType, Fault, GridDim, Kernel, Loc, OpKind, ParamKind, Roots, Rule, Semantics, SizeExpr, Space, Type, Window,
+    BlockDim, Builder, DType, Fault, GridDim, Kernel, Loc, OpKind, ParamKind, Pipelining, Revisit, Roots, Rule, Semantics,
+    SizeExpr, Space, Type, Window,
 };
 use crate::launch::{Config, LaunchError};
 use crate::{BuildFault, Error, passes};
@@ -289,24 +290,32 @@ pub enum Cut {
     Element(usize, usize),
 }
 
+/// How an array is cut, and how its blocks come and go.
+type Cuts<'a> = (&'a [Cut], Pipelining);
+
+/// What a window says of its pipeline.
+pub fn pipelining(buffers: Option<usize>, lookahead: bool, revisit_any: bool) -> Pipelining {
+    Pipelining { buffers, lookahead, revisit: if revisit_any { Revisit::Any } else { Revisit::Immediate } }
+}
+
 type Map<'a> = &'a dyn Fn(&[Scalar<i32>]) -> Vec<Scalar<i32>>;
 
 /// Declares an input window.
 #[track_caller]
-pub fn input<T: Element, S: Shape>(name: &str, array: Vec<SizeExpr>, cuts: &[Cut], map: Map<'_>) -> In<T, S> {
+pub fn input<T: Element, S: Shape>(name: &str, array: Vec<SizeExpr>, cuts: &Cuts<'_>, map: Map<'_>) -> In<T, S> {
     In::wrap(window::<T, S>(name, array, cuts, map, ParamKind::In, Loc::caller()))
 }
 
 /// Declares an output window.
 #[track_caller]
-pub fn output<T: Element, S: Shape>(name: &str, array: Vec<SizeExpr>, cuts: &[Cut], map: Map<'_>) -> Out<T, S> {
+pub fn output<T: Element, S: Shape>(name: &str, array: Vec<SizeExpr>, cuts: &Cuts<'_>, map: Map<'_>) -> Out<T, S> {
     Out::wrap(window::<T, S>(name, array, cuts, map, ParamKind::Out, Loc::caller()))
 }
 
 fn window<T: Element, S: Shape>(
     name: &str,
     array: Vec<SizeExpr>,
-    cuts: &[Cut],
+    &(cuts, pipelining): &Cuts<'_>,
     map: Map<'_>,
     kind: fn(Window) -> ParamKind,
     loc: Loc,
@@ -330,7 +339,7 @@ fn window<T: Element, S: Shape>(
     let indices: Vec<Scalar<i32>> = session::begin_map().into_iter().map(Scalar::wrap).collect();
     let yields: Vec<_> = map(&indices).into_iter().map(Handle::raw).collect();
     let Some(map) = session::end_map(&yields, &loc) else { return session::dead() };
-    let window = Window { array, block, map };
+    let window = Window { array, block, map, pipelining };
     declare(name, Type::Ref(Space::Vmem, T::DTYPE, shape), kind(window), loc)
 }
 

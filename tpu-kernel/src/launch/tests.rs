@@ -35,7 +35,7 @@ impl Copy {
         let ty = Builder::window_type(self.dtype, &self.block).expect("a block of rank 0 to 4");
         for (at, name) in ["x", "o"].into_iter().enumerate() {
             let map = b.map(|b, i| Ok::<_, Fault>(map(b, i))).expect("a map");
-            let window = Window { array: self.array.clone(), block: self.block.clone(), map };
+            let window = Window { array: self.array.clone(), block: self.block.clone(), map, pipelining: Pipelining::default() };
             let kind = if at == 0 { ParamKind::In(window) } else { ParamKind::Out(window) };
             b.param(name, ty, kind, loc(10 + at as u32));
         }
@@ -97,7 +97,7 @@ fn two(b_shape: Vec<SizeExpr>) -> Kernel {
         let map = b.map(|b, _| Ok::<_, Fault>(zero(b, array.len()))).unwrap();
         let block: Vec<BlockDim> = array.iter().enumerate().map(|(d, _)| BlockDim::Blocked([8, 128][d])).collect();
         let ty = Builder::window_type(DType::F32, &block).unwrap();
-        let window = Window { array, block, map };
+        let window = Window { array, block, map, pipelining: Pipelining::default() };
         let kind = if name == "o" { ParamKind::Out(window) } else { ParamKind::In(window) };
         b.param(name, ty, kind, loc(20));
     }

@@ -1,7 +1,7 @@
 //! The vector and the scalar memory that a kernel needs on a chip.
 //!
-//! Rules: memory is padded to whole tiles, and elements are packed: two of 16 bits, eight of 4 bits to a word. A window has two buffers, so that the next block arrives
-//! while this one is computed, and one where its block never changes. The windows stand against the
+//! Rules: memory is padded to whole tiles, and elements are packed: two of 16 bits, eight of 4 bits to a word. A window has the buffers that the kernel names, else two, so that the next block
+//! arrives while this one is computed, and one where its block never changes. The windows stand against the
 //! scoped limit, windows, scratch and the memory of regions together against the whole memory; a need equal to the limit fits. Of
 //! regions that follow one another those count that need the most at once. Scalar memory has words and no tiles.
 
@@ -24,7 +24,7 @@ pub struct VmemRow {
     pub packed: u64,
     /// Bytes of one buffer, padded to whole tiles.
     pub padded: u64,
-    /// How many buffers: two where the block changes from step to step.
+    /// How many buffers: one where the block never changes, else what the kernel says, or two.
     pub buffers: u64,
 }
 
@@ -73,7 +73,7 @@ pub fn vmem(kernel: &Kernel, binding: &Binding) -> Vec<VmemRow> {
         let (role, buffers) = match param.window() {
             Some(window) => {
                 let role = if param.is_output() { "out" } else { "in" };
-                (role, if maps::is_constant(kernel, &window.map, &numbers) { 1 } else { 2 })
+                (role, if maps::is_constant(kernel, &window.map, &numbers) { 1 } else { window.pipelining.depth() as u64 })
             }
             None => ("scratch", 1),
         };

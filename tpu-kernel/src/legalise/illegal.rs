@@ -129,6 +129,9 @@ pub enum Rule {
         /// The shape of the memory.
         memory: String,
     },
+    /// M019
+    #[error("{0}")]
+    Pipelining(String),
 }
 
 impl Illegal {
@@ -151,6 +154,7 @@ impl Illegal {
             Illegal { rule: Rule::CopyAdds, .. } => "M014",
             Illegal { rule: Rule::Semaphores { .. }, .. } => "M015",
             Illegal { rule: Rule::StoreBesideCopy { .. }, .. } => "M016",
+            Illegal { rule: Rule::Pipelining(_), .. } => "M019",
         }
     }
 }

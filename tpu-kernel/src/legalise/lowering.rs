@@ -154,7 +154,7 @@ impl Lowering<'_> {
         self.ops(&window.map)?;
         let yields: Vec<Value> = window.map.yields.iter().map(|&v| self.value(v)).collect();
         let map = self.builder.end_region(&yields);
-        Ok(Window { array: window.array.clone(), block: window.block.clone(), map })
+        Ok(Window { map, ..window.clone() })
     }
 
     /// The operations of a region of the source.

@@ -8,7 +8,7 @@ use super::control;
 use super::function::{Function, element, location, spelled};
 use super::memory::memref;
 use crate::chips::Chip;
-use crate::ir::{BlockDim, Kernel, Param, ParamKind, Semantics, Type, Value, Window};
+use crate::ir::{BlockDim, Kernel, Param, ParamKind, Pipelining, Revisit, Semantics, Type, Value, Window};
 use crate::launch::Binding;
 use crate::legalise::memory::place::held;
 use crate::legalise::memory::unchanged::drop_last_unchanged;
@@ -136,7 +136,8 @@ fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> S
             let block: Vec<usize> = o.param.window()?.block.iter().map(|b| b.size()).collect();
             let bounds = control::commas(&block);
             let kind = o.param.window().and_then(element_window).unwrap_or_default();
-            Some(format!("      {{transform_indices = {}, window_bounds = array<i64: {bounds}>{kind}}}", o.map))
+            let pipeline = pipeline(o.param.window()?.pipelining);
+            Some(format!("      {{transform_indices = {}, window_bounds = array<i64: {bounds}>{kind}{pipeline}}}", o.map))
         })
         .collect();
     let windows = if windows.is_empty() { "[]".to_string() } else { format!("[\n{}\n    ]", windows.join(",\n")) };
@@ -168,6 +169,17 @@ fn element_window(window: &Window) -> Option<String> {
     let high: Vec<usize> = window.block.iter().map(high).collect();
     let (low, high) = (control::commas(&vec![0; high.len()]), control::commas(&high));
     by_elements(window).then(|| format!(", window_kind = #tpu.element_window<[{low}], [{high}]>"))
+}
+
+/// How the blocks of a window come and go, where the kernel says it.
+fn pipeline(pipelining: Pipelining) -> String {
+    let mode = if pipelining.depth() == 1 { "synchronous" } else { "double_buffered" };
+    let said = pipelining.buffers.is_some() || pipelining.depth() == 1;
+    let mut text = if said { format!(", pipeline_mode = #tpu.pipeline_mode<{mode}>") } else { String::new() };
+    if pipelining.revisit == Revisit::Any {
+        text.push_str(", revisit_mode = #tpu.revisit_mode<any>");
+    }
+    text
 }
 
 /// The first element along each dimension.

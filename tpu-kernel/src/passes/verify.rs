@@ -52,12 +52,13 @@
 //! | V044 | a region has memory of VMEM and SMEM, and semaphores |
 //! | V045 | whole arrays lie in HBM, prefetched ones in SMEM, scratch in VMEM or SMEM |
 //! | V046 | an operand, or an argument of a region, is at most 4096 semaphores |
+//! | V049 | a window has 1 to 16 buffers; `lookahead` is for inputs, `revisit` for outputs |
 
 mod memory;
 
 use crate::ir::{
-    BlockDim, DType, Fault, Kernel, Loc, MAX_DEPTH, MAX_RANK, Op, OpKind, ParamKind, Region, Rule, Semantics, Shape, SizeExpr,
-    Space, Type, Value, Window, infer, tile,
+    BlockDim, DType, Fault, Kernel, Loc, MAX_BUFFERS, MAX_DEPTH, MAX_RANK, Op, OpKind, ParamKind, Pipelining, Region, Revisit,
+    Rule, Semantics, Shape, SizeExpr, Space, Type, Value, Window, infer, tile,
 };
 use std::collections::HashSet;
 
@@ -187,7 +188,19 @@ impl<'a> Verifier<'a> {
         let kept = window.block.iter().filter_map(|b| b.kept());
         let fits = window.block.len() == rank && kept.eq(operand.dims().iter().copied());
         self.check(fits, || Rule::BlockShape { block: block_text(&window.block), operand }, at);
+        self.pipelining(index, window, at);
         self.map(index, &window.map, rank, at);
+    }
+
+    fn pipelining(&mut self, index: usize, window: &Window, at: At<'_>) {
+        let Pipelining { buffers, lookahead, revisit } = window.pipelining;
+        let output = self.kernel.params[index].is_output();
+        let rule = |what: &str| Rule::Pipelining { what: what.to_string() };
+        let countable = buffers.is_none_or(|count| (1..=MAX_BUFFERS).contains(&count));
+        self.check(countable, || rule(&format!("a window has 1 to {MAX_BUFFERS} buffers")), at);
+        self.check(!(lookahead && output), || rule("`lookahead` is for inputs: a block of an output is not fetched"), at);
+        let read_back = revisit == Revisit::Any && !output;
+        self.check(!read_back, || rule("`revisit` is for outputs: a block of an input is fetched whenever it is entered"), at);
     }
 
     /// An index map sees nothing but itself: no other value is defined when it is checked.

@@ -154,7 +154,7 @@ impl Linter<'_> {
     fn window_bytes(&self, inputs: u64, outputs: u64) -> u64 {
         let bytes = self.windows().map(|(_, param, bytes, moving)| {
             let times = if param.is_output() { outputs } else { inputs };
-            bytes.saturating_mul(times).saturating_mul(if moving { 2 } else { 1 })
+            bytes.saturating_mul(times).saturating_mul(buffers(param, moving))
         });
         bytes.fold(0, u64::saturating_add)
     }
@@ -163,7 +163,7 @@ impl Linter<'_> {
     fn buffers(&self) -> Option<Lint> {
         let (need, limit) = (self.window_bytes(1, 1), self.chip.scoped_vmem_bytes);
         let (_, largest, ..) =
-            self.windows().max_by_key(|&(_, _, bytes, moving)| bytes.saturating_mul(if moving { 2 } else { 1 }))?;
+            self.windows().max_by_key(|&(_, param, bytes, moving)| bytes.saturating_mul(buffers(param, moving)))?;
         let alone = self.model.flow(self.turns, false).cycles;
         (need > limit).then(|| Lint {
             rule: "no-double-buffer",
@@ -287,6 +287,11 @@ impl Linter<'_> {
             loc: product.loc.clone(),
         })
     }
+}
+
+/// How many buffers a window has, by whether its block changes.
+fn buffers(param: &Param, moving: bool) -> u64 {
+    param.window().filter(|_| moving).map_or(1, |window| window.pipelining.depth() as u64)
 }
 
 fn padded(param: &Param) -> u64 {

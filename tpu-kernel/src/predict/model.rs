@@ -34,6 +34,7 @@ impl<'a> Model<'a> {
             output: p.is_output(),
             // Whole registers move.
             bytes: all_registers(p.ty) * REGISTER_BYTES,
+            buffers: p.window().map_or(1, |w| w.pipelining.depth()),
         });
         let mut grid = binding.grid.clone();
         if rates.shared_by > 1 {

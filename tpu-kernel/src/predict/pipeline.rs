@@ -2,7 +2,8 @@
 //!
 //! Rules, as libtpu emits and estimates it: at each turn the copies of the next step's inputs start where their blocks change,
 //! then the step waits for its own inputs, runs, starts the copies of outputs whose blocks end, and waits for those that the
-//! step before it started. A copy takes its latency and its bytes over the rate of one copy; copies that are under way together
+//! step before it started. With one buffer there is nothing to overlap: the copy of an input starts when the step before has
+//! run, and the next step waits for that of an output. A copy takes its latency and its bytes over the rate of one copy; copies that are under way together
 //! do not slow each other down.
 
 use super::table::Rates;
@@ -14,6 +15,8 @@ pub(super) struct Channel {
     pub(super) name: String,
     pub(super) output: bool,
     pub(super) bytes: f64,
+    /// How many buffers it has.
+    pub(super) buffers: usize,
 }
 
 /// One grid step of the pipeline.
@@ -108,7 +111,7 @@ pub(super) fn run(channels: &[Channel], turns: &[Turn], between: f64, rates: &Ra
         };
         arrives = [arrives[1], 0.0];
         if let Some(turn) = turns.get(at) {
-            for (which, channel) in channels.iter().enumerate().filter(|(w, c)| !c.output && turn.moves[*w]) {
+            for (which, channel) in channels.iter().enumerate().filter(|(w, c)| !c.output && c.buffers > 1 && turn.moves[*w]) {
                 let (latency, transfer) = copy(channel);
                 arrives[1] = arrives[1].max(time + latency + transfer);
                 flow.copying += (latency + transfer) * turn.stands_for;
@@ -123,7 +126,16 @@ pub(super) fn run(channels: &[Channel], turns: &[Turn], between: f64, rates: &Ra
         }
         left = [left[1], 0.0];
         if let Some((done, turn)) = at.checked_sub(1).and_then(|s| Some((s, turns.get(s)?))) {
-            let waited = (arrives[0] - time).max(0.0);
+            let mut arrived = arrives[0];
+            for (which, channel) in channels.iter().enumerate().filter(|(w, c)| !c.output && c.buffers == 1 && turn.moves[*w]) {
+                let (latency, transfer) = copy(channel);
+                arrived = arrived.max(time + latency + transfer);
+                flow.copying += (latency + transfer) * weight;
+                flow.copy_latency += latency * weight;
+                moving.transfers.push((time + latency, time + latency + transfer));
+                watch.copy(which, done, time, time + latency + transfer);
+            }
+            let waited = (arrived - time).max(0.0);
             time += waited;
             if done == 0 {
                 // There is one first step, whatever it stands for.
@@ -145,7 +157,8 @@ pub(super) fn run(channels: &[Channel], turns: &[Turn], between: f64, rates: &Ra
             flow.body.work.plus(&turn.step.work, weight);
             for (which, channel) in channels.iter().enumerate().filter(|(w, c)| c.output && turn.moves[*w]) {
                 let (latency, transfer) = copy(channel);
-                left[1] = left[1].max(time + latency + transfer);
+                let awaited = if channel.buffers == 1 { &mut left[0] } else { &mut left[1] };
+                *awaited = awaited.max(time + latency + transfer);
                 flow.copying += (latency + transfer) * weight;
                 flow.copy_latency += latency * weight;
                 moving.transfers.push((time + latency, time + latency + transfer));

@@ -144,7 +144,7 @@ pub struct Span {
     pub end: u64,
     /// The grid step that it belongs to, counted in the order in which steps run.
     pub step: u64,
-    /// Of a copy, which of the window's two buffers: 0 or 1.
+    /// Of a copy, which of the window's buffers, from 0.
     pub buffer: Option<u8>,
 }
 

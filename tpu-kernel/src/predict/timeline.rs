@@ -30,7 +30,7 @@ impl<'a> Timeline<'a> {
 
 impl Watch for Timeline<'_> {
     fn copy(&mut self, channel: usize, turn: usize, start: f64, end: f64) {
-        let buffer = (self.copies[channel] % 2) as u8;
+        let buffer = (self.copies[channel] % self.channels[channel].buffers as u64) as u8;
         self.copies[channel] += 1;
         self.span(Unit::Dma, self.channels[channel].name.clone(), turn, (start, end), Some(buffer));
     }

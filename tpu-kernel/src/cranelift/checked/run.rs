@@ -3,8 +3,9 @@
 //! Rules: steps along parallel dimensions know nothing of one another: when their indices change, scratch is poison again and the
 //! blocks of outputs are left. Index maps see what they see in an unchecked run.
 
-use super::super::context::RefSlot;
+use super::super::context::{ALL, Context, FIRST, OUTPUTS, RefSlot};
 use super::super::driver::{Driver, advance};
+use super::super::fetch::Pipeline;
 use super::super::memory::poison;
 use super::super::window::{Array, Param, Role};
 use super::garbage::scatter;
@@ -17,7 +18,6 @@ use crate::ir::{MAX_RANK, ParamKind, Semantics, Type};
 use crate::launch::Binding;
 use tpu_microkernels::tile::Rng;
 
-use super::super::context::{INPUTS, OUTPUTS};
 
 /// A run.
 struct Run<'c, 'd, 'r, 'a, 'b> {
@@ -81,7 +81,8 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         let mut context = self.driver.context(&extents, &raw mut rng);
         hooks::install(&mut context.helpers);
         let mut blocks = vec![[0i32; MAX_RANK]; kernel.params.len()];
-        let mut early = blocks.clone();
+        self.driver.unvisited();
+        let ahead = self.checked.exe.ahead;
         for place in 0..threads {
             let thread = order.at(place);
             if place > 0 {
@@ -93,25 +94,20 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             }
             self.watch().thread = thread as u32 + 1;
             indices(&mut self.driver.running.grid, &grid, parallel, thread);
-            let mut known = false;
+            let mut pipelines = if ahead { Pipeline::all(kernel, grid.len()) } else { vec![] };
+            pipelines.iter_mut().for_each(|pipeline| pipeline.next.clone_from(&self.driver.running.grid));
             loop {
                 context.refs = self.refs.as_ptr();
-                self.driver.maps(&mut context, &mut blocks, if known { OUTPUTS } else { INPUTS | OUTPUTS })?;
-                if known {
-                    kernel.inputs().for_each(|(at, _)| blocks[at] = early[at]);
+                self.driver.maps(&mut context, &mut blocks, if ahead { OUTPUTS } else { ALL })?;
+                for pipeline in &mut pipelines {
+                    while pipeline.due() {
+                        self.know(pipeline, &mut context, &mut blocks, &grid[parallel..])?;
+                    }
+                    pipeline.begin();
+                    blocks[pipeline.at] = pipeline.index();
                 }
                 for (at, index) in blocks.iter().enumerate() {
                     self.turn(at, index)?;
-                }
-                let mut next = self.driver.running.grid.clone();
-                known = self.checked.exe.ahead && advance(&mut next[parallel..], &grid[parallel..]);
-                if known {
-                    std::mem::swap(&mut next, &mut self.driver.running.grid);
-                    self.driver.maps(&mut context, &mut early, INPUTS)?;
-                    for (at, _) in kernel.inputs() {
-                        self.driver.inside(at, &early[at], &self.driver.running.grid)?;
-                    }
-                    std::mem::swap(&mut next, &mut self.driver.running.grid);
                 }
                 context.refs = self.refs.as_ptr();
                 context.grid = self.driver.running.grid.as_ptr();
@@ -127,6 +123,29 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             }
         }
         self.end()
+    }
+
+    /// The index of an input's next block, when it would be fetched. What it holds is read when its step begins: nothing writes
+    /// inputs.
+    fn know(
+        &mut self,
+        pipeline: &mut Pipeline,
+        context: &mut Context,
+        blocks: &mut [[i32; MAX_RANK]],
+        arbitrary: &[i32],
+    ) -> Result<(), RunError> {
+        let at = pipeline.at;
+        std::mem::swap(&mut pipeline.next, &mut self.driver.running.grid);
+        self.driver.maps(context, blocks, FIRST + at as u32)?;
+        self.driver.inside(at, &blocks[at], &self.driver.running.grid)?;
+        std::mem::swap(&mut pipeline.next, &mut self.driver.running.grid);
+        if pipeline.changes(&blocks[at]) {
+            pipeline.push(blocks[at], self.refs[at]);
+        }
+        let parallel = pipeline.next.len() - arbitrary.len();
+        pipeline.ended = !advance(&mut pipeline.next[parallel..], arbitrary);
+        pipeline.number += 1;
+        Ok(())
     }
 
     fn watch(&mut self) -> &mut Watch {
@@ -181,11 +200,13 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         let thread = self.watch().thread;
         let declared = &self.checked.exe.kernel.params[at];
         let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
+        let mut again = false;
         if let Some(output) = &self.outputs[at] {
             let (operand, step) = (declared.name.clone(), self.driver.running.grid.clone());
             let block = index[..param.block.len()].to_vec();
             match output.again(&block, thread) {
                 Again::New => {}
+                Again::Same if param.read_back => again = true,
                 Again::Same => return Err(RunError::Revisited { operand, block, step, loc: declared.loc.clone() }),
                 Again::Other(other) => return Err(self.shared(at, &block, other)),
             }
@@ -199,7 +220,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             let slot = param.open(&array, index, copy);
             if let Some(shadow) = self.shadow_of(at) {
                 shadow.fill(1);
-                if param.role == Role::Input {
+                if param.role == Role::Input || again {
                     let bytes = param.dtype.bytes();
                     param.rows(&array, index, |_, outside, length| shadow[outside / bytes..][..length / bytes].fill(0));
                 }

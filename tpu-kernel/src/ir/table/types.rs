@@ -84,6 +84,7 @@ pub const TYPES: &[Entry] = &[
     entry(WINDOW, "element 128 pad (8, 8)", Implemented, "The same, and it may reach so many elements before and after the array: poison.", "no padding before the array"),
     entry(WINDOW, "bounded 128", Planned, "The index map gives start and size.", "in a pipeline inside the kernel"),
     entry(WINDOW, "indirect 128", Planned, "Rows by an array of indices.", "SparseCore only"),
-    entry(WINDOW, "buffers 2", Planned, "How many copies of the window are in flight.", "`pipeline_mode`"),
-    entry(WINDOW, "revisit any", Planned, "A block may be visited again later, and is read back.", "`revisit_mode`"),
+    entry(WINDOW, "buffers 2", Implemented, "How many blocks of the window are in memory at once, 1 to 16.", "`pipeline_mode`: `synchronous` or `double_buffered`"),
+    entry(WINDOW, "lookahead", Implemented, "The next block that differs is fetched as soon as there is a buffer for it.", "in a pipeline inside the kernel"),
+    entry(WINDOW, "revisit any", Implemented, "A block of an output is read from the array when it is entered, so that it may be visited again.", "`revisit_mode`, with one buffer"),
 ];

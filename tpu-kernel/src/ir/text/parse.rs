@@ -7,8 +7,8 @@
 use super::lex;
 use super::lex::{Lexer, MAX_NAME, Position, Token};
 use crate::ir::{
-    BlockDim, DType, GridDim, Kernel, Loc, MAX_DEPTH, Param, ParamKind, Region, Semantics, Shape, SizeExpr, SizeId, Type, Value,
-    Window,
+    BlockDim, DType, GridDim, Kernel, Loc, MAX_DEPTH, Param, ParamKind, Pipelining, Region, Revisit, Semantics, Shape, SizeExpr,
+    SizeId, Type, Value, Window,
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -417,6 +417,18 @@ impl<'a> Parser<'a> {
         Ok(BlockDim::Element { size, low, high })
     }
 
+    /// `buffers 3 lookahead revisit any`, or nothing.
+    fn pipelining(&mut self) -> Result<Pipelining> {
+        let buffers = if self.eat_word("buffers") { Some(self.number("how many buffers")?) } else { None };
+        let lookahead = self.eat_word("lookahead");
+        let mut revisit = Revisit::Immediate;
+        if self.eat_word("revisit") {
+            self.expect_word("any")?;
+            revisit = Revisit::Any;
+        }
+        Ok(Pipelining { buffers, lookahead, revisit })
+    }
+
     /// `= [m, 2 * n]`.
     fn array(&mut self) -> Result<Vec<SizeExpr>> {
         self.expect("=")?;
@@ -428,6 +440,7 @@ impl<'a> Parser<'a> {
         self.expect_word("blocks")?;
         self.expect("[")?;
         let block = self.list("]", |p| p.block())?;
+        let pipelining = self.pipelining()?;
         self.expect_word("at")?;
         self.expect("(")?;
         let args = self.list(")", |p| {
@@ -453,7 +466,7 @@ impl<'a> Parser<'a> {
             self.region(args)?
         };
         self.map_names.clear();
-        Ok(Window { array, block, map })
+        Ok(Window { array, block, map, pipelining })
     }
 }
 

@@ -124,7 +124,7 @@ impl<'a> Printer<'a> {
     fn window(&self, f: &mut Formatter<'_>, window: &Window) -> fmt::Result {
         let block = join(&window.block, |b| b.to_string());
         let args = join(&window.map.args, |&arg| self.argument(arg, Some(Type::Scalar(DType::I32))));
-        write!(f, " blocks [{block}] at ({args})")?;
+        write!(f, " blocks [{block}]{} at ({args})", window.pipelining)?;
         if window.map.ops.is_empty() {
             return write!(f, " -> ({})", self.values(&window.map.yields));
         }

@@ -1,4 +1,4 @@
-//! Windows that count in elements.
+//! What the pipeline around a kernel makes of its windows: those that count in elements, and how blocks come and go.
 //!
 //! Rules: libtpu must see that one starts at a multiple of the sublanes along the second to last dimension, and of the
 //! lanes along the last. It has no padding before the array: the module pads the array instead, and what the index map
@@ -6,7 +6,7 @@
 //! of 1 is seen to be a multiple of 8.
 
 use crate::chips::{Chip, LANES, SUBLANES};
-use crate::ir::{BinaryOp, BlockDim, DType, Kernel, OpKind, Value, Window};
+use crate::ir::{BinaryOp, BlockDim, DType, Kernel, OpKind, Pipelining, Revisit, Value, Window};
 use crate::legalise::divisible::{self, Fact};
 use crate::legalise::{Illegal, Rule};
 use std::collections::HashMap;
@@ -70,7 +70,7 @@ pub(crate) fn starts(window: &Window) -> Vec<Start> {
     window.map.yields.iter().zip(&lows).map(start).collect()
 }
 
-/// The first window that has no dimension left, or counts in elements and cannot be seen to be aligned.
+/// The first window that has no dimension left, is moved as no chip moves it, or counts in elements and cannot be seen to be aligned.
 pub(in crate::legalise) fn check(kernel: &Kernel, chip: &Chip) -> Result<(), Illegal> {
     for param in &kernel.params {
         let refuse =
@@ -78,7 +78,13 @@ pub(in crate::legalise) fn check(kernel: &Kernel, chip: &Chip) -> Result<(), Ill
         if param.window().is_some() && param.ty.shape().rank() == 0 {
             return Err(refuse("a block with every dimension squeezed is a scalar; keep one dimension".to_string()));
         }
-        let Some(window) = param.window().filter(|w| by_elements(w)) else { continue };
+        let Some(window) = param.window() else { continue };
+        if let Some(reason) = unpipelined(window.pipelining) {
+            return Err(Illegal { rule: Rule::Pipelining(reason), ..refuse(String::new()) });
+        }
+        if !by_elements(window) {
+            continue;
+        }
         let rank = window.block.len();
         for (axis, (block, start)) in window.block.iter().zip(starts(window)).enumerate() {
             let wanted = match rank - axis {
@@ -101,6 +107,19 @@ pub(in crate::legalise) fn check(kernel: &Kernel, chip: &Chip) -> Result<(), Ill
         }
     }
     Ok(())
+}
+
+/// Why the pipeline that libtpu makes around a kernel does not move a window's blocks so.
+fn unpipelined(pipelining: Pipelining) -> Option<String> {
+    let depth = pipelining.depth();
+    if depth > 2 {
+        return Some(format!("the chip's pipeline has one or two buffers for a window, not {depth}"));
+    }
+    if pipelining.lookahead {
+        return Some("the chip's pipeline looks one step ahead, not to the next block that differs".to_string());
+    }
+    let read_back = pipelining.revisit == Revisit::Any && depth > 1;
+    read_back.then(|| "a block that is read back when it is visited again has one buffer".to_string())
 }
 
 /// Elements of a row of packed registers.
