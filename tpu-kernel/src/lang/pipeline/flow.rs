@@ -61,8 +61,7 @@ fn steps<const D: usize>(
 ) {
     let most = ports.iter().map(|port| port.depth).max().unwrap_or(1).max(2);
     let begin = [record.number(0); D];
-    let ahead = steps_ahead(record, begin, bounds, most);
-    let states: Vec<State> = ports.iter().zip(memories).map(|(port, &memory)| port.begin(memory, begin, &ahead)).collect();
+    let states: Vec<State> = ports.iter().zip(memories).map(|(port, &memory)| port.begin(memory, begin, bounds)).collect();
     let lengths: Vec<usize> = states.iter().map(|state| state.0.len()).collect();
     let step = |index: [Raw; D], states: Vec<State>| {
         let ahead = steps_ahead(record, index, bounds, most);
@@ -111,23 +110,25 @@ fn nest(
 /// The steps after one, as many as anything looks ahead. The first of the list is the step itself.
 fn steps_ahead<const D: usize>(record: Record<'_>, index: [Raw; D], bounds: [Raw; D], most: usize) -> Ahead<D> {
     let mut ahead = vec![(index, record.truth(true))];
-    for _ in 1..most {
-        let (mut index, before) = *ahead.last().unwrap_or(&([session::dead(); D], session::dead()));
-        let mut carry = record.number(1);
-        for d in (0..D).rev() {
-            let next = record.add(index[d], carry);
-            if d == 0 {
-                index[0] = next;
-                break;
-            }
-            let over = record.compare(CompareOp::Ge, next, bounds[d]);
-            index[d] = record.select(over, record.number(0), next);
-            carry = record.select(over, record.number(1), record.number(0));
-        }
-        let inside = record.compare(CompareOp::Lt, index[0], bounds[0]);
-        ahead.push((index, record.binary(BinaryOp::And, before, inside)));
+    for at in 1..most {
+        let (index, exists) = ahead[at - 1];
+        ahead.push(next_step(record, index, exists, bounds));
     }
     ahead
+}
+
+/// The step after one that may exist, and whether it does.
+fn next_step<const D: usize>(record: Record<'_>, mut index: [Raw; D], exists: Raw, bounds: [Raw; D]) -> ([Raw; D], Raw) {
+    let mut carry = record.number(1);
+    for d in (1..D).rev() {
+        let next = record.add(index[d], carry);
+        let over = record.compare(CompareOp::Ge, next, bounds[d]);
+        index[d] = record.select(over, record.number(0), next);
+        carry = record.select(over, record.number(1), record.number(0));
+    }
+    index[0] = record.add(index[0], carry);
+    let inside = record.compare(CompareOp::Lt, index[0], bounds[0]);
+    (index, record.binary(BinaryOp::And, exists, inside))
 }
 
 /// Of an input with several buffers: what it carries.
@@ -146,6 +147,12 @@ struct Fetching {
 }
 
 impl Fetching {
+    /// What was started for the next step, and of what size.
+    fn take(&mut self) -> (Raw, Option<Raw>) {
+        let size = (!self.sizes.is_empty()).then(|| self.sizes.remove(0));
+        (self.started.remove(0), size)
+    }
+
     fn pack(self) -> State {
         let all = [vec![self.next, self.at], self.started, self.sizes, self.size.into_iter().collect(), self.keys];
         State(all.concat())
@@ -167,7 +174,7 @@ impl<const D: usize> Port<'_, D> {
     }
 
     /// Before the first step.
-    fn begin(&self, memory: Memory, index: [Raw; D], ahead: &Ahead<D>) -> State {
+    fn begin(&self, memory: Memory, index: [Raw; D], bounds: [Raw; D]) -> State {
         let record = self.record();
         let (zero, no) = (record.number(0), record.truth(false));
         match self.role {
@@ -176,18 +183,17 @@ impl<const D: usize> Port<'_, D> {
                 let places = self.places(index);
                 let size = self.size(&places);
                 self.copy(&START, Way::In, &places, size, (memory, zero));
-                let mut state = Fetching {
+                let mut started = vec![no; self.depth - 1];
+                started[self.depth - 2] = record.truth(true);
+                let state = Fetching {
                     next: record.turn(zero, self.depth),
                     at: record.number(self.depth - 1),
-                    started: vec![record.truth(true)],
-                    sizes: size.into_iter().collect(),
+                    started,
+                    sizes: size.map(|size| vec![size; self.depth - 1]).unwrap_or_default(),
                     size,
                     keys: Self::keys(&places),
                 };
-                for step in &ahead[1..self.depth - 1] {
-                    self.fetch_for(memory, step, &mut state);
-                }
-                state.pack()
+                self.fetch_more(memory, index, bounds, state.pack())
             }
             Role::Output if self.depth == 1 => State(vec![]),
             Role::Output => {
@@ -195,6 +201,27 @@ impl<const D: usize> Port<'_, D> {
             }
             Role::Update => State(vec![record.truth(true)]),
         }
+    }
+
+    /// Begins the fetches of the steps after the first, as many as are begun before it runs.
+    fn fetch_more(&self, memory: Memory, index: [Raw; D], bounds: [Raw; D], state: State) -> State {
+        if self.depth == 2 {
+            return state;
+        }
+        let (record, length) = (self.record(), state.0.len());
+        let from_to = [record.number(2), record.number(self.depth)];
+        let before = [state.0, index.to_vec(), vec![record.truth(true)]].concat();
+        let mut after = record.each(from_to, before, |_, mut state| {
+            let exists = state.pop().unwrap_or(session::dead());
+            let index = state.split_off(length);
+            let (index, exists) = next_step(record, std::array::from_fn(|d| index[d]), exists, bounds);
+            let mut state = Fetching::unpack(State(state), self.depth, self.is_sized());
+            self.fetch_for(memory, &(index, exists), &mut state);
+            state.take();
+            [state.pack().0, index.to_vec(), vec![exists]].concat()
+        });
+        after.truncate(length);
+        State(after)
     }
 
     /// Begins the fetch for a step ahead, if there is such a step and its block is another than the one before.
@@ -257,8 +284,7 @@ impl<const D: usize> Port<'_, D> {
             }
             Role::Input => {
                 let mut state = Fetching::unpack(state, self.depth + 1, self.is_sized());
-                let started = state.started.remove(0);
-                let size = (!state.sizes.is_empty()).then(|| state.sizes.remove(0));
+                let (started, size) = state.take();
                 state.at = record.select(started, record.turn(state.at, self.depth), state.at);
                 state.size = size.zip(state.size).map(|(new, old)| record.select(started, new, old));
                 let at = state.at;

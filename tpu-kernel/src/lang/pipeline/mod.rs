@@ -98,21 +98,26 @@ pub trait Operands {
 }
 
 macro_rules! operands {
-    ($($a:ident)*) => {
-        impl<$($a: Streamed),*> Operands for ($($a,)*) {
-            type Push<Z> = ($($a,)* Z,);
-            type Handles = ($($a::Handle,)*);
-            fn handles(_windows: &mut dyn Iterator<Item = (Raw, Option<Raw>)>) -> Self::Handles {
+    ($($a:ident)+) => {
+        impl<$($a: Streamed),+> Operands for ($($a,)+) {
+            type Push<Z> = ($($a,)+ Z,);
+            type Handles = ($($a::Handle,)+);
+            fn handles(windows: &mut dyn Iterator<Item = (Raw, Option<Raw>)>) -> Self::Handles {
                 ($({
-                    let (window, size) = _windows.next().unwrap_or((session::dead(), None));
+                    let (window, size) = windows.next().unwrap_or((session::dead(), None));
                     $a::handle(window, size)
-                },)*)
+                },)+)
             }
         }
     };
 }
 
-operands!();
+impl Operands for () {
+    type Push<Z> = (Z,);
+    type Handles = ();
+    fn handles(_windows: &mut dyn Iterator<Item = (Raw, Option<Raw>)>) {}
+}
+
 operands!(A);
 operands!(A B);
 operands!(A B C);

@@ -31,8 +31,8 @@ impl Record<'_> {
     /// `a + 1`, and 0 after the last of so many.
     pub(super) fn turn(self, a: Raw, of: usize) -> Raw {
         let next = self.add(a, self.number(1));
-        let round = self.compare(CompareOp::Eq, next, self.number(of));
-        self.select(round, self.number(0), next)
+        let inside = self.compare(CompareOp::Lt, next, self.number(of));
+        self.select(inside, next, self.number(0))
     }
 
     /// `a - 1`, and the last of so many before 0.
