@@ -29,7 +29,7 @@ const SLOTS: usize = 16;
 /// The grid of a pipeline: the number of steps along one to three dimensions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the grid of a pipeline",
-    label = "expected a tuple of one to three numbers of steps, each an `i32` or a `Scalar<i32>`, as in `(m / BM, 4)`"
+    label = "expected a tuple or an array of one to three numbers of steps, each an `i32` or a `Scalar<i32>`, as in `(m / BM, 4)`"
 )]
 pub trait Grid<const D: usize> {
     #[doc(hidden)]
@@ -44,6 +44,13 @@ macro_rules! grid {
             #[track_caller]
             fn bounds(self) -> [Raw; $rank] {
                 [$(self.$n.into_scalar().raw()),+]
+            }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<I: IntoScalar<i32>> Grid<$rank> for [I; $rank] {
+            #[track_caller]
+            fn bounds(self) -> [Raw; $rank] {
+                self.map(|bound| bound.into_scalar().raw())
             }
         }
     };
