@@ -63,7 +63,7 @@ fn padded_product<T: Float, BM: Dim, K: Dim, N: Dim>(
     #[hbm([k, n])] y: Hbm<T, 2>,
     #[hbm([m, n])] o: HbmOut<T, 2>,
 ) {
-    pipeline(((m + BM - 1) / BM,))
+    pipeline((m.div_ceil(BM),))
         .input(x.blocks::<(BM, K)>(), |[i]| (i, 0))
         .input(y.blocks::<(K, N)>(), |_| (0, 0))
         .buffers(1)
@@ -77,7 +77,7 @@ fn padded_integers<BM: Dim, K: Dim, N: Dim>(
     #[hbm([k, n])] y: Hbm<i8, 2>,
     #[hbm([m, n])] o: HbmOut<i32, 2>,
 ) {
-    pipeline(((m + BM - 1) / BM,))
+    pipeline((m.div_ceil(BM),))
         .input(x.blocks::<(BM, K)>(), |[i]| (i, 0))
         .input(y.blocks::<(K, N)>(), |_| (0, 0))
         .buffers(1)
@@ -287,7 +287,7 @@ fn case_23_block_scatter_in_a_pipeline() {
 
 #[tpu_kernel]
 fn plus_one<BM: Dim, C: Dim>(#[hbm([m, c])] x: Hbm<f32, 2>, #[hbm([m, c])] o: HbmOut<f32, 2>) {
-    pipeline(((m + BM - 1) / BM,))
+    pipeline((m.div_ceil(BM),))
         .input(x.blocks::<(BM, C)>(), |[i]| (i, 0))
         .output(o.blocks::<(BM, C)>(), |[i]| (i, 0))
         .run(|[_], (x, o)| o.store(x.load() + 1.0));

@@ -2,7 +2,7 @@
 
 use tpu_device::{Device, Tensor};
 use tpu_kernel::prelude::*;
-use tpu_tests::devices::{devices, expect, made, tensor};
+use tpu_tests::devices::{Counted, devices, expect, failed, made, tensor};
 use tpu_tests::libtpu::compiles;
 
 /// The elements of such an array, counted.
@@ -22,7 +22,7 @@ fn of(x: &[f32], f: impl Fn(f32) -> f32) -> Vec<f32> {
 
 #[tpu_kernel]
 fn doubled<T: Float, BM: Dim, BK: Dim>(#[hbm([m, k])] x: Hbm<T, 2>, #[hbm([m, k])] o: HbmOut<T, 2>) {
-    pipeline(((m + BM - 1) / BM, k / BK))
+    pipeline((m.div_ceil(BM), k / BK))
         .input(x.blocks::<(BM, BK)>(), |[i, kk]| (i, kk))
         .output(o.blocks::<(BM, BK)>(), |[i, kk]| (i, kk))
         .run(|[_i, _kk], (x, o)| o.store(x.load() * 2.0));
@@ -131,7 +131,7 @@ fn product<BM: Dim, BN: Dim, BK: Dim>(
     #[hbm([1, n])] bias: Hbm<f32, 2>,
     #[hbm([m, n])] o: HbmOut<f32, 2>,
 ) {
-    pipeline(((m + BM - 1) / BM, n / BN, k / BK))
+    pipeline((m.div_ceil(BM), n / BN, k / BK))
         .input(x.blocks::<(BM, BK)>(), |[i, _, l]| (i, l))
         .input(w.blocks::<(BK, BN)>(), |[_, j, l]| (l, j))
         .input(bias.blocks::<(One, BN)>(), |[_, j, _]| (0, j))
@@ -400,7 +400,7 @@ fn parts_whose_size_data_decide() {
 /// Rows that a list names, gathered in blocks of 8; the last block has fewer.
 #[tpu_kernel]
 fn gathered<C: Dim>(#[prefetch([n])] ids: Prefetch<i32, 1>, #[hbm([m, c])] x: Hbm<f32, 2>, #[hbm([n, c])] o: HbmOut<f32, 2>) {
-    pipeline(((n + 7) / 8,))
+    pipeline((n.div_ceil(8),))
         .input(x.blocks::<(Indirect<D<8>>, C)>(), |[i]| ((ids, i * 8, (n - i * 8).minimum(8)), 0))
         .output(o.blocks::<(D<8>, C)>(), |[i]| (i, 0))
         .run(|[_], (x, o)| o.store(x.load() * 2.0));
@@ -441,6 +441,120 @@ fn rows_by_a_list() {
     }
 }
 
+// ---- element types, helpers, control flow ----------------------------------------------------------------------------------
+
+/// Of any type, with a helper that takes the windows.
+#[tpu_kernel]
+fn moved<T: Element, BM: Dim>(#[hbm([m, 128])] x: Hbm<T, 2>, #[hbm([m, 128])] o: HbmOut<T, 2>) {
+    pipeline([m / BM])
+        .input(x.blocks::<(BM, D<128>)>(), |[i]| (i, 0))
+        .buffers(3)
+        .output(o.blocks::<(BM, D<128>)>(), |[i]| (m / BM - 1 - i, 0))
+        .run(|[_], (x, o)| store_in(o, x));
+}
+
+fn store_in<T: Element, S: Shape>(o: Vmem<T, S>, x: View<InputWindow, T, S>) {
+    o.store(x.load());
+}
+
+#[test]
+fn every_width_of_elements() {
+    fn check<T: Counted + std::fmt::Debug>(device: &Device) {
+        let value = |at: usize| T::counted((at / 128 % 50) as i32);
+        let o = moved().bm(32).launch(device, &made(device, &[96, 128], value)).unwrap();
+        let turned = |at: usize| value((2 - at / 4096) * 4096 + at % 4096);
+        expect(&o, &[96, 128], &(0..96 * 128).map(turned).collect::<Vec<_>>());
+    }
+    for device in devices() {
+        check::<f32>(&device);
+        check::<bf16>(&device);
+        check::<i32>(&device);
+        check::<bool>(&device);
+    }
+}
+
+/// Eight operands, in a loop and in a branch, with a grid of three constants.
+#[tpu_kernel]
+fn many(
+    #[hbm([16, 128])] x: Hbm<f32, 2>,
+    #[hbm([16, 128])] a: HbmOut<f32, 2>,
+    #[hbm([16, 128])] b: HbmOut<f32, 2>,
+    #[hbm([16, 128])] c: HbmOut<f32, 2>,
+    times: Scalar<i32>,
+) {
+    for round in 0..times {
+        if round != 1 {
+            let block = || x.blocks::<(D<8>, D<128>)>();
+            pipeline((1, 2, 1))
+                .input(block(), |[_, i, _]| (i, 0))
+                .input(block(), |[_, i, _]| (1 - i, 0))
+                .input(block(), |[_, _, _]| (0, 0))
+                .input(block(), |[_, _, _]| (1, 0))
+                .input(block(), |[j, i, k]| (i + j + k, 0))
+                .output(a.blocks::<(D<8>, D<128>)>(), |[_, i, _]| (i, 0))
+                .output(b.blocks::<(D<8>, D<128>)>(), |[_, i, _]| (1 - i, 0))
+                .output(c.blocks::<(D<8>, D<128>)>(), |[_, _, _]| (round % 2, 0))
+                .run(|[_, i, _], (own, other, first, second, own_too, a, b, c)| {
+                    a.store(own.load() - other.load());
+                    b.store(own_too.load() + (i + round).cast::<f32>());
+                    c.store(first.load() * second.load());
+                });
+        }
+    }
+}
+
+#[test]
+fn eight_operands_in_loops_and_branches() {
+    for device in devices() {
+        let x = |row: usize, col: usize| (row * 128 + col) as f32;
+        let (a, b, c) = many().launch(&device, &array(&device, &[16, 128]), 4).unwrap();
+        let all = |f: &dyn Fn(usize, usize) -> f32| (0..16 * 128).map(|at| f(at / 128, at % 128)).collect::<Vec<_>>();
+        expect(&a, &[16, 128], &all(&|row, col| x(row, col) - x((row + 8) % 16, col)));
+        // The last of four rounds is round 3.
+        expect(&b, &[16, 128], &all(&|row, col| x((row + 8) % 16, col) + (1 - row / 8) as f32 + 3.0));
+        expect(&c, &[16, 128], &all(&|row, col| x(row % 8, col) * x(row % 8 + 8, col)));
+        let (a, _, _) = many().launch(&device, &array(&device, &[16, 128]), 0).unwrap();
+        expect(&a, &[16, 128], &[f32::NAN; 16 * 128]);
+    }
+}
+
+#[tpu_kernel]
+fn rounded_up(a: Scalar<i32>, b: Scalar<i32>, #[block([1, 128] at (0, 0))] o: Out<i32, (One, D<128>)>) {
+    o.fill(a.div_ceil(b));
+}
+
+#[test]
+fn quotients_rounded_up() {
+    for device in devices() {
+        for (a, b) in [(28, 8), (24, 8), (0, 8), (1, 8), (-1, 8), (-8, 8), (-9, 8), (9, -8), (8, -8), (-9, -8), (i32::MAX, 2)] {
+            let want = (f64::from(a) / f64::from(b)).ceil() as i32;
+            expect(&rounded_up().launch(&device, a, b).unwrap(), &[1, 128], &[want; 128]);
+        }
+    }
+}
+
+// ---- mistakes --------------------------------------------------------------------------------------------------------------
+
+#[tpu_kernel]
+fn shifted<BK: Dim>(#[hbm([m, k])] x: Hbm<f32, 2>, by: Scalar<i32>, #[hbm([m, k])] o: HbmOut<f32, 2>) {
+    pipeline((m.div_ceil(8), k.div_ceil(BK)))
+        .input(x.blocks::<(D<8>, BK)>(), |[i, j]| (i + by, j))
+        .output(o.blocks::<(D<8>, BK)>(), |[i, j]| (i, j))
+        .run(|[_, _], (x, o)| o.store(x.load()));
+}
+
+/// A block that leaves its array is an error at the operand's line: before it, wholly behind it, and along columns.
+#[test]
+fn blocks_outside_are_errors() {
+    for device in devices() {
+        for (m, k, by, axis) in [(28, 128, 1, 0), (28, 128, 4, 0), (28, 128, -1, 0), (24, 128, 1, 0), (32, 200, 0, 1)] {
+            let error = failed(shifted().bk(128).launch(&device, &array(&device, &[m, k]), by));
+            let text = error.to_string();
+            assert!(error.code() == "R001" && text.contains(&format!("along axis {axis} of operand `x`")), "{m} {k} {by}: {text}");
+        }
+    }
+}
+
 // ---- what libtpu says ------------------------------------------------------------------------------------------------------
 
 /// Kernels of each kind on every chip.
@@ -465,6 +579,12 @@ fn libtpu_takes_them() {
     compiles(worker, &ranks().b(128), &[f32s(&[3, 2, 8, 128]), f32s(&[512])]);
     compiles(worker, &sliding(), &[f32s(&[6, 8, 128])]);
     compiles(worker, &parts(), &[i32s(5), i32s(5), f32s(&[11, 8, 128])]);
+    for (dtype, rows) in
+        [(DType::F32, 32), (DType::Bf16, 32), (DType::F16, 32), (DType::I8, 32), (DType::Bool, 32), (DType::Bf16, 8)]
+    {
+        compiles(worker, &moved().bm(rows), &[(dtype, vec![96, 128])]);
+    }
+    compiles(worker, &many(), &[f32s(&[16, 128])]);
     compiles(worker, &gathered().c(256), &[i32s(13), f32s(&[11, 256])]);
     compiles(worker, &scattered().c(128), &[i32s(16), f32s(&[16, 128]), f32s(&[24, 128])]);
 }
