@@ -17,6 +17,7 @@ pub mod legality;
 pub mod libtpu;
 pub mod matrix;
 pub mod movement;
+pub mod nested;
 pub mod one_op;
 pub mod pictured;
 pub mod prediction;

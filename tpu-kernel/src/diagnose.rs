@@ -248,7 +248,9 @@ fn operation(fault: &BuildFault) -> Option<&str> {
         | BuildFault::CopyNotAwaited(_)
         | BuildFault::CopyNotMade(_)
         | BuildFault::AwaitedElsewhere(_)
-        | BuildFault::BoundsOfWritten(_) => None,
+        | BuildFault::BoundsOfWritten(_)
+        | BuildFault::Buffers { .. }
+        | BuildFault::BlockSizes(_) => None,
     }
 }
 

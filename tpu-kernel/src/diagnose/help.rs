@@ -25,6 +25,8 @@ pub(super) fn build(fault: &BuildFault) -> &'static str {
         BuildFault::CopyNotMade(_) => "call `.now()`, `.start(semaphore)`, or `.finish(semaphore)` for one that was started before",
         BuildFault::AwaitedElsewhere(_) => "leave the copy, `.leave()`, and wait with `copy(from, to).finish(semaphore)`",
         BuildFault::BoundsOfWritten(_) => "keep what the kernel writes in scratch, `Smem<T, S>`, or load without bounds",
+        BuildFault::Buffers { .. } => "write `.buffers(n)` after the operand, with 2 or 3; leave it out after `.update(…)`",
+        BuildFault::BlockSizes(_) => "keep one dimension `Bounded` or `Indirect`, and cut the others into blocks",
         BuildFault::Literal { dtype, .. } if !Literal::from_f32(*dtype, f32::INFINITY).as_f32().is_some_and(f32::is_infinite) => {
             "write a value within the range of the elements"
         }

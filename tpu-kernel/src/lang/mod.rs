@@ -25,6 +25,7 @@ mod index;
 mod math;
 mod memory;
 mod panics;
+mod pipeline;
 mod place;
 mod product;
 mod random;
@@ -59,6 +60,10 @@ pub use hbm::{Hbm, HbmOut};
 pub use index::{Payload, iota, iota_of};
 pub use math::{choose, literal, select};
 pub use memory::{Corner, In, Out, SameRank, Vmem, Written};
+pub use pipeline::{
+    BlockShape, Blocks, BlocksOf, Bounded, ByBounds, ByList, ByNumber, Cut, Grid, Indirect, List, Pipeline, PlaceOf, Places,
+    Sliding, Squeezed, pipeline,
+};
 pub use place::{OfRank, Place, Slots, WholeArray};
 pub use product::{
     BatchAxes, BatchOfMatrices, Factor, Inner, Joined, Product, Remains, SameBatch, SameDim, batch_dot, batch_dot_over, dot,
