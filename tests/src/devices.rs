@@ -74,6 +74,25 @@ pub fn made<T: Element>(device: &Device, dims: &[usize], of: impl Fn(usize) -> T
     tensor(device, &values, dims)
 }
 
+/// The elements of an array of that shape, counted.
+pub fn counted(shape: &[usize]) -> Vec<f32> {
+    (0..shape.iter().product()).map(|at| at as f32).collect()
+}
+
+/// Those elements as a tensor.
+///
+/// # Panics
+/// Where the device is full.
+#[track_caller]
+pub fn array(device: &Device, shape: &[usize]) -> Tensor {
+    tensor(device, &counted(shape), shape)
+}
+
+/// The function of each element.
+pub fn of(x: &[f32], f: impl Fn(f32) -> f32) -> Vec<f32> {
+    x.iter().map(|&x| f(x)).collect()
+}
+
 /// Asserts a tensor's shape and its elements, bit for bit; NaN is NaN.
 ///
 /// # Panics

@@ -327,7 +327,11 @@ impl Lower<'_> {
             Expr::Closure(e) => {
                 let region = std::mem::take(&mut self.region);
                 if let Some(change) = self.changes(expr) {
-                    let message = if region { change.in_region() } else { change.in_closure() };
+                    let message = match (region, self.pipeline) {
+                        (true, _) => change.in_region(),
+                        (_, true) => change.in_pipeline(),
+                        _ => change.in_closure(),
+                    };
                     self.errors.at(change.name.span(), message);
                 }
                 if let Some(token) = &e.asyncness {
