@@ -18,7 +18,6 @@ use crate::ir::{MAX_RANK, ParamKind, Semantics, Type};
 use crate::launch::Binding;
 use tpu_microkernels::tile::Rng;
 
-
 /// A run.
 struct Run<'c, 'd, 'r, 'a, 'b> {
     checked: &'c CheckedExecutable,
