@@ -171,6 +171,19 @@ fn emit_prints_every_form() {
 }
 
 #[test]
+fn every_example_is_clean_under_twenty_seeds() {
+    let rows = json(&["check", "--all", "--every"]);
+    assert!(rows.len() > KERNELS.len());
+    for row in &rows {
+        assert_eq!(keys(row), ["kernel", "config", "chip", "verdict", "seeds", "seed", "reason"]);
+        assert_eq!((&row["verdict"], &row["seeds"]), (&"clean".into(), &20.into()), "{row}");
+        assert!(row["seed"].is_null() && row["reason"].is_null());
+    }
+    assert!(ok(&["check", "add", "--seeds", "3"]).contains("clean under 3 seeds"));
+    assert!(fails(2, &["check", "add", "--seeds", "0"]).contains("1 or more"));
+}
+
+#[test]
 fn bench_measures_ours_and_the_limit() {
     // Small, so that the test says nothing of speed.
     let rows = json(&["bench", "add", "softmax", "--rounds", "1", "--config", "rows=256,cols=64,c=128,n=4096,b=4096"]);

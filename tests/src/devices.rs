@@ -8,9 +8,14 @@ use tpu_kernel::exec::RunError;
 use tpu_kernel::ir::Literal;
 use tpu_kernel::launch::LaunchError;
 
-/// A v5e with each executor, the oracle first.
+/// A v5e with each executor, the oracle first. With `CHECKED_DEVICES=S` all their launches are checked under that seed: tests that
+/// fail then show what is not clean.
 pub fn devices() -> [Device; 2] {
-    [Executor::Interpreter, Executor::Cranelift].map(|executor| Device::builder(Chip::V5E).executor(executor).build())
+    let builder = match std::env::var("CHECKED_DEVICES").ok().and_then(|seed| seed.parse::<u64>().ok()) {
+        Some(seed) => Device::builder(Chip::V5E).checked(seed),
+        None => Device::builder(Chip::V5E),
+    };
+    [Executor::Interpreter, Executor::Cranelift].map(|executor| builder.executor(executor).build())
 }
 
 /// An element type whose values can be made from a count.
@@ -137,7 +142,7 @@ pub fn refused<T: std::fmt::Debug>(result: Result<T, DeviceError>) -> LaunchErro
 #[track_caller]
 pub fn failed<T: std::fmt::Debug>(result: Result<T, DeviceError>) -> RunError {
     match kernel_error(result) {
-        Error::Run(error) => error,
+        Error::Run(error) | Error::Checked { error, .. } => error,
         other => panic!("not a failure while running: {other}"),
     }
 }

@@ -56,7 +56,7 @@ fn launch(device: &Device, launchable: &dyn Launchable, args: &[Arg<'_, Tensor>]
     let Prepared { entry, bound } = prepare(device, launchable, &specs)?;
     let kernel = entry.kernel(launchable)?;
     let config = launchable.config();
-    let program = match config.checking {
+    let program = match config.checking.or(device.checking()) {
         None => {
             let (program, compiled) = entry.program(kernel, device.executor())?;
             device.count_compilation(compiled);

@@ -12,6 +12,7 @@ mod region;
 mod run;
 mod watch;
 
+use super::site::Site;
 use super::{Executable, body, jit, plan, widen};
 use crate::exec::{Args, Checking, RunError};
 use crate::ir::{DType, Kernel, Type, Value};
@@ -60,7 +61,17 @@ impl CheckedExecutable {
         let roots = roots(&widened, &tracked.shadows);
         let of_poison: Vec<usize> = roots.iter().filter_map(|root| root.shadow).collect();
         let watched: Vec<bool> = (0..roots.len()).map(|number| !of_poison.contains(&number)).collect();
-        let exe = Executable::compile_watching(&widened, jit::features(), &watched).map_err(refuse)?;
+        let mut exe = Executable::compile_watching(&widened, jit::features(), &watched).map_err(refuse)?;
+        // A start outside a memory is outside its shadow, which is looked at first.
+        let name = |shadow: &str| {
+            let own = roots.iter().find(|root| root.shadow.is_some_and(|number| roots[number].name == shadow));
+            own.map(|root| root.name.clone())
+        };
+        for site in &mut exe.tables.sites {
+            if let Site::Start { operand, .. } = site {
+                *operand = name(operand).unwrap_or_else(|| std::mem::take(operand));
+            }
+        }
         Ok(CheckedExecutable { exe, operands: kernel.params.len(), roots })
     }
 

@@ -54,6 +54,27 @@ impl Region {
         })
     }
 
+    /// Calls `f` with each element and the one at its place in another part of the same extents.
+    pub(super) fn pairs(&self, other: &Region, mut f: impl FnMut(usize, usize)) {
+        if self.is_empty() {
+            return;
+        }
+        let mut index = [0usize; RANK];
+        let count: usize = self.dims.iter().product();
+        for _ in 0..count {
+            let at =
+                |region: &Region| index.iter().zip(region.strides).fold(region.start, |sum, (&i, by)| sum + i as i64 * by) as usize;
+            f(at(self), at(other));
+            for d in (0..RANK).rev() {
+                index[d] += 1;
+                if index[d] < self.dims[d] {
+                    break;
+                }
+                index[d] = 0;
+            }
+        }
+    }
+
     /// Changes what each element has.
     pub(super) fn each<T>(&self, marks: &mut [T], change: impl Fn(&mut T)) {
         let _ = self.rows(|first, len, step| {
@@ -109,6 +130,10 @@ mod tests {
         let strided = Region { start: 1, dims: [1, 2, 2, 3], strides: [0, 32, 8, 2] };
         assert_eq!(elements(&strided), [1, 3, 5, 9, 11, 13, 33, 35, 37, 41, 43, 45]);
         assert!(strided.contains(43) && !strided.contains(42) && !strided.contains(47) && !strided.contains(17));
+        let mut pairs = vec![];
+        strided.pairs(&Region { start: 0, dims: strided.dims, strides: [0, 6, 3, 1] }, |one, other| pairs.push((one, other)));
+        let want: Vec<(usize, usize)> = [1, 3, 5, 9, 11, 13, 33, 35, 37, 41, 43, 45].into_iter().zip(0..).collect();
+        assert_eq!(pairs, want);
         let nothing = Region { start: 0, dims: [1, 1, 0, 8], strides: [0, 0, 8, 1] };
         assert!(nothing.is_empty() && elements(&nothing).is_empty() && !nothing.contains(0));
     }

@@ -31,6 +31,8 @@ struct Flight {
     add: bool,
     semaphore: (usize, usize),
     bytes: i64,
+    /// Whether the source has poison.
+    poison: bool,
     moved: bool,
     loc: Loc,
 }
@@ -183,9 +185,17 @@ impl Watch {
         self.apart(target, &regions[1], true, "copied to", &place)?;
         self.alone(source, &regions[0], false, &place)?;
         self.alone(target, &regions[1], true, &place)?;
+        let mut poison = false;
         for (number, region) in [(source, &regions[0]), (target, &regions[1])].into_iter().take(1 + usize::from(add)) {
             let memory = &self.memories[number];
             if let Some(element) = self.with_shadow(memory, |shadow| region.find(shadow, |_, poison| poison != 0)) {
+                // What nothing has written of an output array may be read back, as a load may read it.
+                let reads_back =
+                    matches!(memory.shadow, Shadow::Own(_)) && matches!(self.memories[target].shadow, Shadow::Memory(_));
+                if reads_back && !add {
+                    poison = true;
+                    continue;
+                }
                 let what = format!("a copy, which reads element {:?} of {}", memory.index(element), memory.called());
                 return Err(RunError::Poison { what, step: step.to_vec(), loc: site.loc.clone() });
             }
@@ -196,7 +206,7 @@ impl Watch {
         self.memories[target].mark(&regions[1], true);
         let (memories, dtype, loc) = (site.memories, site.dtype, site.loc.clone());
         let semaphore = (site.group, at);
-        self.flights.push(Flight { memories, regions, ends, dims, dtype, add, semaphore, bytes, moved: false, loc });
+        self.flights.push(Flight { memories, regions, ends, dims, dtype, add, semaphore, bytes, poison, moved: false, loc });
         self.waiting += 1;
         self.progress(semaphores)
     }
@@ -225,20 +235,29 @@ impl Watch {
         let [source, target] = flight.memories;
         // SAFETY: both ends are parts of memories that last: a region's memory that a copy still uses ends the launch.
         unsafe { transfer(&flight.dims, &flight.ends, flight.dtype, source == target, flight.add)? };
-        // The source was found to hold no poison when the copy began, and nobody may have written it since.
-        let region = flight.regions[1];
+        // What the source was found to hold when the copy began nobody may have written since.
+        let [from, region] = flight.regions;
+        let poison = flight.poison;
         let number = match self.memories[target].shadow {
             Shadow::Memory(number) => number,
             _ => target,
         };
+        // Taken out, so that both ends can be looked at; within one memory there is no poison.
+        let own = (source != target).then(|| std::mem::replace(&mut self.memories[source].shadow, Shadow::Defined));
         match &mut self.memories[number] {
             Memory { shadow: Shadow::Own(shadow), .. } => region.each(shadow, |poison| *poison = 0),
             memory if number != target && !memory.base.is_null() => {
                 // SAFETY: the shadow has a byte for each element, and nothing else uses it meanwhile.
                 let shadow = unsafe { std::slice::from_raw_parts_mut(memory.base, memory.elements()) };
-                region.each(shadow, |poison| *poison = 0);
+                match &own {
+                    Some(Shadow::Own(source)) if poison => from.pairs(&region, |from, to| shadow[to] = source[from]),
+                    _ => region.each(shadow, |poison| *poison = 0),
+                }
             }
             _ => {}
+        }
+        if let Some(own) = own {
+            self.memories[source].shadow = own;
         }
         let Flight { semaphore: (group, which), bytes, .. } = self.flights[at];
         semaphores[group].counts[which] += bytes;
