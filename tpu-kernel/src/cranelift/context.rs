@@ -5,6 +5,7 @@
 //! elements.
 
 use super::movement::{Copy, Fill, Semaphore};
+use super::reach::Reach;
 use crate::ir::MAX_RANK;
 use std::ffi::c_void;
 use std::sync::LazyLock;
@@ -13,7 +14,7 @@ use tpu_microkernels::raw;
 use tpu_microkernels::tile::{self, Rng, Slot, Task};
 
 /// The version of the layout.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 /// Of [`Context::wanted`]: windows on inputs.
 pub(super) const INPUTS: u32 = 1;
@@ -100,6 +101,7 @@ pub(super) struct Helpers {
     pub copy: Copy,
     pub semaphore: Semaphore,
     pub fill: Fill,
+    pub reach: Reach,
     pub fma: extern "C" fn(f32, f32, f32) -> f32,
 }
 
@@ -121,6 +123,7 @@ pub(super) static HELPERS: LazyLock<Helpers> = LazyLock::new(|| Helpers {
     copy: super::movement::copy,
     semaphore: super::movement::semaphore,
     fill: super::movement::fill,
+    reach: super::reach::reach,
     functions: std::array::from_fn(|at| Function::ALL[at].strip()),
     fma,
 });

@@ -326,11 +326,13 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 (code, _) => unreachable!("descriptions are made from verified shapes, but a function refused one: {code}"),
             },
             Site::Check { message, loc } => RunError::Check { message: message.clone(), step, loc: loc.clone() },
-            Site::Print { .. } | Site::Copy(_) | Site::Semaphore { .. } | Site::Poison { .. } => match self.running.ended.take() {
-                Some(Ended::Error(error)) => error,
-                Some(Ended::Panic(panic)) => std::panic::resume_unwind(panic),
-                None => unreachable!("what is asked of the launch fails for a reason"),
-            },
+            Site::Print { .. } | Site::Copy(_) | Site::Reach(_) | Site::Semaphore { .. } | Site::Poison { .. } => {
+                match self.running.ended.take() {
+                    Some(Ended::Error(error)) => error,
+                    Some(Ended::Panic(panic)) => std::panic::resume_unwind(panic),
+                    None => unreachable!("what is asked of the launch fails for a reason"),
+                }
+            }
         }
     }
 }

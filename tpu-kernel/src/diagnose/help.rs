@@ -55,6 +55,8 @@ pub(super) fn illegal(rule: &legalise::Rule) -> &'static str {
         legalise::Rule::StoreBesideCopy { .. } => {
             "wait for the copy first, or store whole rows at a start that is seen to be a multiple of 8"
         }
+        legalise::Rule::Wide(_) => "view nearer elements, or fewer of them",
+        legalise::Rule::Whole { .. } => "make the memory smaller, or start at constants, so that only that part is loaded",
         legalise::Rule::Semaphores { .. } => "wait for several copies with one semaphore",
         legalise::Rule::Vector { .. } => "give it a second dimension, as in [1, n], or cast it to 32 bits as it is loaded",
     }
@@ -107,6 +109,8 @@ fn rule(rule: &Rule) -> &'static str {
         Rule::PrefetchAfterWindow => "move the parameter in front of those with a block",
         Rule::ScopedType { .. } => "arrays in HBM are operands of the kernel",
         Rule::Semaphores { .. } => "one semaphore can count the copies of many steps",
+        Rule::ViewStrides { .. } => "reshape the whole memory before taking a part of it, or load the part and reshape the tile",
+        Rule::ScalarBits { .. } => "read the elements as they are, and take them apart with shifts",
         Rule::OperandRole { .. } => "the operand's row in docs/ir.md says where it lies",
         Rule::TooDeep { .. } => "split the kernel, or decide with `choose` and `select`",
     }

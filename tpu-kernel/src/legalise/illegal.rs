@@ -129,6 +129,19 @@ pub enum Rule {
         /// The shape of the memory.
         memory: String,
     },
+    /// M017
+    #[error("{0} does not fit 32 bits, in which a chip counts")]
+    Wide(&'static str),
+    /// M018
+    #[error("{what} would be loaded whole: {bytes} bytes, of at most {limit}")]
+    Whole {
+        /// What is loaded.
+        what: String,
+        /// Its size.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
 }
 
 impl Illegal {
@@ -151,6 +164,8 @@ impl Illegal {
             Illegal { rule: Rule::CopyAdds, .. } => "M014",
             Illegal { rule: Rule::Semaphores { .. }, .. } => "M015",
             Illegal { rule: Rule::StoreBesideCopy { .. }, .. } => "M016",
+            Illegal { rule: Rule::Wide(_), .. } => "M017",
+            Illegal { rule: Rule::Whole { .. }, .. } => "M018",
         }
     }
 }
