@@ -28,6 +28,7 @@ mod memory;
 mod movement;
 mod nest;
 mod plan;
+mod reach;
 mod reduce;
 mod scoped;
 mod semaphore;

@@ -132,6 +132,19 @@ pub enum Rule {
     /// M019
     #[error("{0}")]
     Pipelining(String),
+    /// M017
+    #[error("{0} does not fit 32 bits, in which a chip counts")]
+    Wide(&'static str),
+    /// M018
+    #[error("{what} would be loaded whole: {bytes} bytes, of at most {limit}")]
+    Whole {
+        /// What is loaded.
+        what: String,
+        /// Its size.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
 }
 
 impl Illegal {
@@ -155,6 +168,8 @@ impl Illegal {
             Illegal { rule: Rule::Semaphores { .. }, .. } => "M015",
             Illegal { rule: Rule::StoreBesideCopy { .. }, .. } => "M016",
             Illegal { rule: Rule::Pipelining(_), .. } => "M019",
+            Illegal { rule: Rule::Wide(_), .. } => "M017",
+            Illegal { rule: Rule::Whole { .. }, .. } => "M018",
         }
     }
 }

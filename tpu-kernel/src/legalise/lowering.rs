@@ -175,7 +175,7 @@ impl Lowering<'_> {
             }
             OpKind::While => return self.repeat(op),
             OpKind::Scoped => return self.scoped(op),
-            OpKind::View { .. } | OpKind::ViewSqueezed(_) => return memory::views::view(self, op),
+            ref kind if kind.is_view() => return memory::views::view(self, op),
             OpKind::DmaStart { .. } | OpKind::DmaWait => return memory::copies::copy(self, op),
             _ => {}
         }
@@ -384,7 +384,23 @@ impl Lowering<'_> {
             OpKind::SemaphoreAt | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
                 unreachable!("these are native everywhere")
             }
-            OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::DmaStart { .. } | OpKind::DmaWait => {
+            OpKind::LoadMasked(shape) => {
+                let starts: Vec<Value> = operands[3..].iter().map(|o| o.value).collect();
+                let memory = memory::masked::Memory::Whole(operands[0]);
+                memory::masked::load(self, &memory, operands[1], operands[2], &starts, *shape).map(one)
+            }
+            OpKind::StoreMasked => {
+                let starts: Vec<Value> = operands[3..].iter().map(|o| o.value).collect();
+                let memory = memory::masked::Memory::Whole(operands[0]);
+                memory::masked::store(self, &memory, operands[1], operands[2], &starts).map(|()| vec![])
+            }
+            OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::ViewReshaped(_)
+            | OpKind::ViewTransposed(_)
+            | OpKind::ViewBitcast(_)
+            | OpKind::DmaStart { .. }
+            | OpKind::DmaWait => {
                 unreachable!("copies are lowered with the views that they take")
             }
             OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => unreachable!("control flow is lowered with its regions"),

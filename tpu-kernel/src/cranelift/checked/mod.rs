@@ -15,11 +15,10 @@ mod watch;
 use super::site::Site;
 use super::{Executable, body, jit, plan, widen};
 use crate::exec::{Args, Checking, RunError};
-use crate::ir::{DType, Kernel, Type, Value};
+use crate::ir::{DType, Kernel, Type};
 use crate::launch::Binding;
-use crate::passes::poison::track;
+use crate::passes::poison::{Tracked, track};
 use crate::{Error, passes};
-use std::collections::HashMap;
 pub(crate) use watch::Watch;
 
 /// A kernel compiled to be checked while it runs. May run in several threads at once.
@@ -41,6 +40,7 @@ struct Root {
     shape: Vec<usize>,
     /// The operand that it is.
     param: Option<usize>,
+    watched: bool,
     /// The memory that says which of its elements are poison.
     shadow: Option<usize>,
 }
@@ -58,9 +58,10 @@ impl CheckedExecutable {
         }
         let tracked = track(kernel);
         let widened = widen::widen(&tracked.kernel);
-        let roots = roots(&widened, &tracked.shadows);
+        let roots = roots(&widened, &tracked);
         let of_poison: Vec<usize> = roots.iter().filter_map(|root| root.shadow).collect();
-        let watched: Vec<bool> = (0..roots.len()).map(|number| !of_poison.contains(&number)).collect();
+        let watched: Vec<bool> =
+            roots.iter().enumerate().map(|(number, root)| root.watched && !of_poison.contains(&number)).collect();
         let mut exe = Executable::compile_watching(&widened, jit::features(), &watched).map_err(refuse)?;
         // A start outside a memory is outside its shadow, which is looked at first.
         let name = |shadow: &str| {
@@ -85,7 +86,7 @@ impl CheckedExecutable {
 }
 
 /// Memories by number: operands, then the memory of regions.
-fn roots(kernel: &Kernel, shadows: &HashMap<Value, Value>) -> Vec<Root> {
+fn roots(kernel: &Kernel, tracked: &Tracked) -> Vec<Root> {
     let numbers = plan::numbers(kernel);
     let mut roots: Vec<Option<Root>> = vec![None; numbers.len()];
     for (&value, &number) in &numbers {
@@ -96,7 +97,8 @@ fn roots(kernel: &Kernel, shadows: &HashMap<Value, Value>) -> Vec<Root> {
             dtype: if matches!(ty, Type::Semaphore(..)) { DType::I32 } else { ty.dtype() },
             shape: if ty.is_ref() { ty.shape().dims().to_vec() } else { vec![] },
             param: param.map(|(at, _)| at),
-            shadow: shadows.get(&value).and_then(|shadow| numbers.get(shadow).copied()),
+            watched: !tracked.unwatched.contains(&value),
+            shadow: tracked.shadows.get(&value).and_then(|shadow| numbers.get(shadow).copied()),
         });
     }
     roots.into_iter().flatten().collect()

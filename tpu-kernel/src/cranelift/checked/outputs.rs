@@ -56,13 +56,13 @@ impl Output {
         }
     }
 
-    /// The block is left and written back. Gives who else wrote one of its elements, of windows by elements.
+    /// The block is left and written back; where nothing says what of it is poison, it counts as written. Gives who else wrote one of its elements, of windows by elements.
     pub(super) fn leave(
         &mut self,
         operand: &ir::Param,
         (param, array): (&Param, &Array),
         index: &[i32],
-        shadow: &[u8],
+        shadow: Option<&[u8]>,
         (thread, unwritten): (u32, bool),
     ) -> Result<Option<u32>, RunError> {
         let (mut missing, mut other) = (None, None);
@@ -73,7 +73,7 @@ impl Output {
         let bytes = param.dtype.bytes();
         param.rows(array, index, |inside, outside, length| {
             let (first, copy, count) = (inside / bytes, outside / bytes, length / bytes);
-            missing = missing.or_else(|| Some(first + shadow[copy..copy + count].iter().position(|&poison| poison != 0)?));
+            missing = missing.or_else(|| Some(first + shadow?[copy..copy + count].iter().position(|&poison| poison != 0)?));
             if self.by_element {
                 for left in &mut self.left[first..first + count] {
                     if *left != 0 && *left != thread {

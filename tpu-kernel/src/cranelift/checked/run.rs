@@ -163,7 +163,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                 _ => root.shape.clone(),
             };
             let elements = if shape.contains(&0) { 0 } else { shape.iter().product() };
-            let out_array = param.is_some_and(|(_, param)| matches!(param.kind, ParamKind::OutArray(_)));
+            let out_array = root.watched && param.is_some_and(|(_, param)| matches!(param.kind, ParamKind::OutArray(_)));
             let shadow = match root.shadow {
                 Some(number) => Shadow::Memory(number),
                 None if out_array => Shadow::Own(vec![1; elements]),
@@ -270,9 +270,9 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
         // SAFETY: the index was found inside when the block was opened.
         unsafe { param.close(array, &index, base.add(param.offset)) };
-        let (Some(output), Some(shadow)) = (&mut self.outputs[at], shadow) else { return Ok(()) };
+        let Some(output) = &mut self.outputs[at] else { return Ok(()) };
         let declared = &self.checked.exe.kernel.params[at];
-        match output.leave(declared, (param, array), &index, shadow, (thread, self.checking.unwritten))? {
+        match output.leave(declared, (param, array), &index, shadow.as_deref(), (thread, self.checking.unwritten))? {
             None => Ok(()),
             Some(other) => {
                 let block = index[..param.block.len()].to_vec();

@@ -21,7 +21,7 @@ pub(in crate::legalise) fn copy(lowering: &mut Lowering<'_>, op: &Op) -> Result<
     if let OpKind::DmaStart { add: true, .. } = op.kind {
         return Err(lowering.refuse(Rule::CopyAdds));
     }
-    let ends = [op.operands[0], op.operands[1]].map(|v| emitted(lowering, v));
+    let ends = [emitted(lowering, op.operands[0])?, emitted(lowering, op.operands[1])?];
     let rows = op.operands.get(3).map(|&v| lowering.value(v));
     for end in &ends {
         let fact = |v: Value| lowering.fact(v);
