@@ -94,6 +94,17 @@ impl<const D: usize> Port<'_, D> {
         Memory { buffer: next(), semaphores: next() }
     }
 
+    /// Whether the map gives the same numbers of Rust for every step.
+    pub(super) fn is_constant(&self) -> bool {
+        let depth = session::depth();
+        let (step, _) = session::begin_region(&[Type::Scalar(DType::I32); D], &[]);
+        let keys = Self::keys(&self.places(std::array::from_fn(|d| step[d])));
+        let constant = keys.into_iter().all(|key| session::constant_of(key).is_some());
+        // Nothing of this is kept.
+        session::abandon(depth);
+        constant
+    }
+
     /// What a map says of a step.
     pub(super) fn places(&self, step: [Raw; D]) -> Vec<Place> {
         (self.map)(step.map(super::super::value::Handle::wrap))
