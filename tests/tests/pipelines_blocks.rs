@@ -170,6 +170,36 @@ fn blocks_outside_are_errors() {
     }
 }
 
+// ---- a model's data --------------------------------------------------------------------------------------------------------
+
+#[allow(dead_code)]
+#[path = "../../examples/pipeline.rs"]
+mod example;
+
+/// The kernel of the example, with every block size that splits the tokens in another way.
+#[test]
+fn scores_of_a_model() {
+    for device in devices() {
+        let data = tpu_examples::load(&device, &tpu_examples::data_file(), &["q", "k"]).unwrap();
+        let (q, k) = (&data["q"], &data["k"]);
+        let (heads, tokens, channels) = (q.shape()[0], q.shape()[1], q.shape()[2]);
+        let (q_values, k_values) = (tpu_examples::floats(q).unwrap(), tpu_examples::floats(k).unwrap());
+        let score = |at: usize| {
+            let (head, row, col) = (at / tokens / tokens, at / tokens % tokens, at % tokens);
+            let of = |x: &[f32], token: usize, c: usize| f64::from(x[(head * tokens + token) * channels + c]);
+            (0..channels).map(|c| of(&q_values, row, c) * of(&k_values, col, c)).sum()
+        };
+        let want: Vec<f64> = (0..heads * tokens * tokens).map(score).collect();
+        for bm in [64, 175, 176, 40] {
+            let o = example::scores().bm(bm).n(tokens).c(channels).launch(&device, q, k).unwrap();
+            let error = tpu_examples::largest_error(o.to_vec::<f32>().unwrap(), want.iter().copied());
+            assert!(error < 1e-4, "{bm} tokens in a block: {error}");
+        }
+    }
+    let array = || (DType::F32, vec![12, 175, 32]);
+    compiles(env!("CARGO_BIN_EXE_worker"), &example::scores().bm(64).n(175).c(32), &[array(), array()]);
+}
+
 // ---- what libtpu says ------------------------------------------------------------------------------------------------------
 
 /// Kernels of each kind on every chip.
