@@ -55,6 +55,27 @@ fn blocks_of_every_rank() {
     }
 }
 
+#[tpu_kernel]
+fn vectors<T: Float, B: Dim>(#[hbm([n])] x: Hbm<T, 1>, #[hbm([n])] o: HbmOut<T, 1>) {
+    pipeline((n / B,))
+        .input(x.blocks::<(B,)>(), |[i]| (i,))
+        .buffers(3)
+        .output(o.blocks::<(B,)>(), |[i]| (n / B - 1 - i,))
+        .run(|[_], (x, o)| o.store(x.load() + x.load()));
+}
+
+/// Vectors, of whole registers and of less.
+#[test]
+fn blocks_of_vectors() {
+    for device in devices() {
+        for b in [1024, 256, 1] {
+            let o = vectors().b(b).launch(&device, &array(&device, &[4 * b])).unwrap();
+            let turned = |at: usize| 2.0 * ((3 - at / b) * b + at % b) as f32;
+            expect(&o, &[4 * b], &(0..4 * b).map(turned).collect::<Vec<_>>());
+        }
+    }
+}
+
 /// Windows that overlap, read and written: of what two steps write, the later one stays.
 #[tpu_kernel]
 fn sliding(#[hbm([n, 8, 128])] x: Hbm<f32, 3>, #[hbm([n, 8, 128])] o: HbmOut<f32, 3>) {
@@ -209,6 +230,10 @@ fn libtpu_takes_every_kind_of_block() {
     let f32s = |shape: &[usize]| (DType::F32, shape.to_vec());
     let i32s = |n: usize| (DType::I32, vec![n]);
     compiles(worker, &squeezed().c(128), &[f32s(&[3, 2, 16, 128])]);
+    compiles(worker, &vectors().b(256), &[f32s(&[1024])]);
+    for dtype in [DType::F32, DType::Bf16, DType::F16] {
+        compiles(worker, &vectors().b(2048), &[(dtype, vec![8192])]);
+    }
     compiles(worker, &ranks().b(128), &[f32s(&[3, 2, 8, 128]), f32s(&[512])]);
     compiles(worker, &sliding(), &[f32s(&[6, 8, 128])]);
     compiles(worker, &parts(), &[i32s(5), i32s(5), f32s(&[11, 8, 128])]);

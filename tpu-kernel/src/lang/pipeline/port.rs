@@ -12,6 +12,9 @@ use crate::ir::{BinaryOp, CompareOp, DType, Loc, OpKind, SemaphoreKind, Shape, S
 /// The rows of a tile of HBM: copies of so many begin at a multiple of them.
 const TILE: usize = 8;
 
+/// The elements of a register of 32 bits.
+const REGISTER: usize = 1024;
+
 /// What a pipeline does with an operand.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Role {
@@ -71,9 +74,14 @@ impl<const D: usize> Port<'_, D> {
         self.cuts.iter().filter(|c| c.kind != Kind::Squeezed).map(|c| c.size).collect()
     }
 
-    /// Whether the slots lie along the window's first dimension: memory has no fifth one.
+    /// Whether the slots lie along the window's first dimension: memory has no fifth one, and vectors of whole registers are copied
+    /// to parts of a vector, narrow ones to no row of a matrix.
     fn folded(&self) -> bool {
-        self.window().len() == 4
+        match self.window()[..] {
+            [n] => n % REGISTER == 0,
+            [_, _, _, _] => true,
+            _ => false,
+        }
     }
 
     /// The types of buffer and semaphores.
