@@ -168,9 +168,7 @@ pub(super) fn launch(error: &LaunchError) -> String {
 /// Advice for a run that failed.
 pub(super) fn run(error: &RunError) -> String {
     match error {
-        RunError::OutOfBounds { .. } => {
-            "a slice is not clamped: bound its start so that it lies inside the operand's block".to_string()
-        }
+        RunError::OutOfBounds { .. } => "nothing is clamped: bound the start so that all of it lies inside the operand".to_string(),
         RunError::BlockIndex { block: BlockDim::Element { .. }, .. } => {
             "bound the start in the index map, or let the window reach beyond the array".to_string()
         }

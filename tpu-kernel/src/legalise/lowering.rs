@@ -5,6 +5,7 @@
 //! legalises what it is given in turn: nothing but [`Lowering::emit`] adds an operation, and only a native one.
 
 use super::divisible::{self, Fact};
+use super::illegal::called;
 use super::memory::views::Part;
 use super::repeats::{self, Repeats};
 use super::table::{native, partial};
@@ -199,7 +200,7 @@ impl Lowering<'_> {
 
     /// Makes an operation of the source the one that is being lowered.
     pub(super) fn enter(&mut self, op: &Op) {
-        (self.loc, self.at) = (op.loc.clone(), op.kind.mnemonic().to_string());
+        (self.loc, self.at) = (op.loc.clone(), called(&op.kind).to_string());
         self.beside_copy = self.stores_beside_copies.contains(&std::ptr::from_ref(op));
     }
 
