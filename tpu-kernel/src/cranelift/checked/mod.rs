@@ -12,7 +12,7 @@ mod region;
 mod run;
 mod watch;
 
-use super::site::Site;
+use super::site::{ReachSite, Site};
 use super::{Executable, body, jit, plan, widen};
 use crate::exec::{Args, Checking, RunError};
 use crate::ir::{DType, Kernel, Type};
@@ -69,7 +69,7 @@ impl CheckedExecutable {
             own.map(|root| root.name.clone())
         };
         for site in &mut exe.tables.sites {
-            if let Site::Start { operand, .. } = site {
+            if let Site::Start { operand, .. } | Site::Reach(ReachSite { operand, .. }) = site {
                 *operand = name(operand).unwrap_or_else(|| std::mem::take(operand));
             }
         }
