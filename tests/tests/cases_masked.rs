@@ -70,7 +70,8 @@ fn ends(
 #[test]
 fn case_34_masked_oob_swap_slice() {
     for device in everywhere() {
-        for (n, length, by) in [(128usize, 128i32, 0i32), (256, 200, 5), (256, 256, -7), (128, 0, 127), (128, 128, i32::MAX - 127)] {
+        for (n, length, by) in [(128usize, 128i32, 0i32), (256, 200, 5), (256, 256, -7), (128, 0, 127), (128, 128, i32::MAX - 127)]
+        {
             let x = made(&device, &[n], |at| at as f32);
             let o = ends().launch(&device, &x, length, by).unwrap();
             let want = |at: usize| {
@@ -108,7 +109,10 @@ fn masked_accesses_are_checked_lane_by_lane() {
         let x = made(&device, &[8, 128], |at| at as f32);
         expect(&beside().launch(&device, &x, 8).unwrap(), &[8, 128], &[1.0; 1024]);
         let error = failed(beside().launch(&device, &x, 7));
-        assert!(matches!(&error, RunError::Race { memory, index, .. } if memory == "operand `buffer`" && index == &[7, 0]), "{error}");
+        assert!(
+            matches!(&error, RunError::Race { memory, index, .. } if memory == "operand `buffer`" && index == &[7, 0]),
+            "{error}"
+        );
     }
 }
 

@@ -5,6 +5,7 @@
 //! windows by elements for each element; nothing for a step.
 
 use super::super::window::{Array, Param};
+use super::memory::filled;
 use crate::exec::RunError;
 use crate::ir::{self, BlockDim, MAX_RANK};
 
@@ -29,15 +30,15 @@ pub(super) enum Again {
 }
 
 impl Output {
-    pub(super) fn new(param: &Param, array: &Array) -> Output {
+    pub(super) fn new(param: &Param, array: &Array) -> Result<Output, RunError> {
         let by_element = param.block.iter().any(|dim| matches!(dim, BlockDim::Element { .. }));
         let mut counts = [1; MAX_RANK];
         for (axis, dim) in param.block.iter().enumerate() {
             counts[axis] = if by_element { array.extent[axis] } else { dim.blocks(array.extent[axis]) };
         }
         let of = |counts: &[usize]| if counts.contains(&0) { 0 } else { counts.iter().product() };
-        let left = vec![0; of(&counts[..param.block.len()])];
-        Output { left, counts, by_element }
+        let left = filled(0, of(&counts[..param.block.len()]))?;
+        Ok(Output { left, counts, by_element })
     }
 
     fn number(&self, index: &[i32]) -> usize {

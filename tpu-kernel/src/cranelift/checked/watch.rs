@@ -244,8 +244,8 @@ impl Watch {
         }
         let bytes = bytes(&dims, site.dtype) as i64;
         *self.outstanding.entry((site.group, at)).or_default() += bytes;
-        self.memories[source].mark(&regions[0], false);
-        self.memories[target].mark(&regions[1], true);
+        self.memories[source].mark(&regions[0], false)?;
+        self.memories[target].mark(&regions[1], true)?;
         let (memories, dtype, loc) = (site.memories, site.dtype, site.loc.clone());
         let semaphore = (site.group, at);
         self.flights.push(Flight { memories, regions, ends, dims, dtype, add, semaphore, bytes, poison, moved: false, loc });
@@ -374,7 +374,7 @@ impl Watch {
         unsafe {
             poison(base, dtype, elements);
             if let (Shadow::Memory(_), Some(garbage)) = (&memory.shadow, &mut self.garbage) {
-                scatter(base, dtype, &vec![1; elements], garbage);
+                scatter(base, dtype, 0..elements, garbage);
             }
         }
     }
