@@ -129,6 +129,7 @@ fn kinds(name: &str, shape: Shape) -> Vec<OpKind> {
         // What takes places, not values: `random_movement` has random programs of these.
         "load_scalar" | "store_scalar" | "view" | "view_squeezed" | "scoped" => vec![],
         "dma_start" | "dma_wait" | "semaphore_at" | "semaphore_signal" | "semaphore_wait" | "semaphore_read" => vec![],
+        "remote_dma_start" | "device_id" => vec![],
         other => panic!("`{other}` is in the table of operations but has no sample in the matrix of tests"),
     }
 }
@@ -175,7 +176,7 @@ fn operands(kind: &OpKind, shape: Shape) -> Vec<Vec<Type>> {
         OpKind::Size(_) | OpKind::PrngSeed | OpKind::Print(_) | OpKind::Check(_) | OpKind::Defined(_) => vec![],
         OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => vec![],
         OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) => vec![],
-        OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt => vec![],
+        OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt | OpKind::DeviceId => vec![],
         OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => vec![],
     }
 }

@@ -89,6 +89,8 @@ pub(super) struct Plan<'k> {
     memory: Vec<usize>,
     /// Positions of what writes each of these memories.
     stores: Vec<Vec<u32>>,
+    /// Memories that copies of other devices write.
+    received: Vec<usize>,
     /// Positions of operations and of the ends of regions, by address in the kernel.
     positions: HashMap<*const Op, u32>,
     ends: HashMap<*const Region, u32>,
@@ -112,12 +114,14 @@ impl<'k> Plan<'k> {
             demand: vec![Demand::default(); values],
             memory: vec![],
             stores: vec![],
+            received: vec![],
             positions: HashMap::new(),
             ends: HashMap::new(),
             direct: HashMap::new(),
             direct_at: HashMap::new(),
         };
         (plan.memory, plan.stores) = memories(kernel);
+        plan.receive(&kernel.body.ops);
         let mut pos = 0;
         plan.number(&kernel.body, None, &mut pos);
         plan.find_direct();
@@ -180,6 +184,20 @@ impl<'k> Plan<'k> {
         self.memory[v.0 as usize]
     }
 
+    /// Whether copies of other devices come here.
+    pub(super) fn receives(&self) -> bool {
+        !self.received.is_empty()
+    }
+
+    fn receive(&mut self, ops: &[Op]) {
+        for op in ops {
+            if let OpKind::RemoteStart { .. } = op.kind {
+                self.received.push(self.memory(op.operands[1]));
+            }
+            op.regions.iter().for_each(|region| self.receive(&region.ops));
+        }
+    }
+
     fn number(&mut self, region: &'k Region, parent: Option<usize>, pos: &mut u32) {
         let at = self.regions.len();
         self.regions.push(RegionInfo { parent, end: 0 });
@@ -196,6 +214,10 @@ impl<'k> Plan<'k> {
             if let Some(written) = op.kind.writes() {
                 let memory = self.memory(op.operands[written]);
                 self.stores[memory].push(*pos);
+            }
+            // While one device waits, another may write what it reads.
+            if let OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait = op.kind {
+                self.received.iter().for_each(|&memory| self.stores[memory].push(*pos));
             }
             *pos += 1;
             for inner in &op.regions {
@@ -391,7 +413,8 @@ impl<'k> Plan<'k> {
             OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
                 Place::Inline
             }
-            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::DeviceId => Place::Inline,
+            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
                 Place::Inline
             }
             OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => Place::Inline,

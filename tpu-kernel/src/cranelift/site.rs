@@ -26,6 +26,8 @@ pub(super) enum Site {
     Print { text: String, types: Vec<Type>, loc: Loc },
     /// The start of a copy, or a wait for one.
     Copy(CopySite),
+    /// The start of a copy to a device; with the group of the semaphore here.
+    Remote(RemoteSite),
     /// A request to one of a group of semaphores.
     Semaphore { group: usize, action: Action, loc: Loc },
     /// Memory of a region, which starts as poison.
@@ -66,6 +68,14 @@ pub(super) struct CopySite {
     pub group: usize,
     pub what: CopyStep,
     pub loc: Loc,
+}
+
+/// A copy to a device. `copy` has the group of the semaphore there.
+#[derive(Clone, Debug)]
+pub(super) struct RemoteSite {
+    pub copy: CopySite,
+    /// The group of the semaphore here.
+    pub send: usize,
 }
 
 /// What is asked of a copy.

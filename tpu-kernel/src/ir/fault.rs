@@ -358,6 +358,15 @@ pub enum Rule {
         /// The limit.
         limit: usize,
     },
+    /// V055
+    #[error("a kernel has one barrier semaphore, as scratch, and not an array of them")]
+    Barrier,
+    /// V056
+    #[error("{what} on another device is an operand of the kernel: scratch, or an output in HBM")]
+    ElsewhereOperand {
+        /// What is reached there.
+        what: &'static str,
+    },
     /// V049
     #[error("{what}")]
     Pipelining {
@@ -426,6 +435,8 @@ impl Rule {
             Rule::OperandRole { .. } => "V045",
             Rule::Semaphores { .. } => "V046",
             Rule::Pipelining { .. } => "V049",
+            Rule::Barrier => "V055",
+            Rule::ElsewhereOperand { .. } => "V056",
         }
     }
 }

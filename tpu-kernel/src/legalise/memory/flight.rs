@@ -38,6 +38,10 @@ impl Walk {
                 OpKind::DmaStart { .. } => {
                     op.operands[..2].iter().for_each(|&v| *flying.entry(self.roots.root(v)).or_default() += 1)
                 }
+                // Its two ends are waited for one by one.
+                OpKind::RemoteStart { .. } => {
+                    op.operands[..2].iter().for_each(|&v| *flying.entry(self.roots.root(v)).or_default() += 2)
+                }
                 OpKind::DmaWait => op.operands[..2].iter().for_each(|&v| {
                     flying.entry(self.roots.root(v)).and_modify(|count| *count = count.saturating_sub(1));
                 }),
