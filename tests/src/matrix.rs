@@ -130,6 +130,7 @@ fn kinds(name: &str, shape: Shape) -> Vec<OpKind> {
         "load_scalar" | "store_scalar" | "load_masked" | "store_masked" | "scoped" => vec![],
         "view" | "view_squeezed" | "view_reshaped" | "view_transposed" | "view_bitcast" => vec![],
         "dma_start" | "dma_wait" | "semaphore_at" | "semaphore_signal" | "semaphore_wait" | "semaphore_read" => vec![],
+        "remote_dma_start" | "device_id" => vec![],
         other => panic!("`{other}` is in the table of operations but has no sample in the matrix of tests"),
     }
 }
@@ -178,7 +179,7 @@ fn operands(kind: &OpKind, shape: Shape) -> Vec<Vec<Type>> {
         OpKind::LoadScalar | OpKind::StoreScalar | OpKind::LoadMasked(_) | OpKind::StoreMasked => vec![],
         OpKind::View { .. } | OpKind::ViewSqueezed(_) => vec![],
         OpKind::ViewReshaped(_) | OpKind::ViewTransposed(_) | OpKind::ViewBitcast(_) => vec![],
-        OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt => vec![],
+        OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt | OpKind::DeviceId => vec![],
         OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => vec![],
     }
 }

@@ -96,6 +96,8 @@ fn kinds() -> Vec<OpKind> {
         OpKind::SemaphoreAt,
         OpKind::DmaStart { priority: 0, add: false },
         OpKind::DmaWait,
+        OpKind::RemoteStart { priority: 0 },
+        OpKind::DeviceId,
         OpKind::SemaphoreSignal,
         OpKind::SemaphoreWait,
         OpKind::SemaphoreRead,
@@ -127,7 +129,7 @@ fn kinds() -> Vec<OpKind> {
             OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::Scoped => {}
             OpKind::ViewReshaped(_) | OpKind::ViewTransposed(_) | OpKind::ViewBitcast(_) => {}
             OpKind::LoadMasked(_) | OpKind::StoreMasked => {}
-            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt => {}
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt | OpKind::DeviceId => {}
             OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {}
             OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) | OpKind::Defined(_) => {}
             OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::If | OpKind::For | OpKind::While => {}

@@ -215,6 +215,10 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                 let v = self.code.listed(offset_of!(Context, grid), *axis);
                 self.scalar(op, v);
             }
+            OpKind::DeviceId => {
+                let v = self.code.field(types::I32, offset_of!(Context, device));
+                self.scalar(op, v);
+            }
             OpKind::NumPrograms(axis) => {
                 let v = self.code.listed(offset_of!(Context, extents), *axis);
                 self.scalar(op, v);
@@ -275,6 +279,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             OpKind::StoreMasked => self.store_masked(op)?,
             OpKind::SemaphoreAt => self.semaphore_at(op),
             OpKind::DmaStart { .. } | OpKind::DmaWait => self.copy(op)?,
+            OpKind::RemoteStart { .. } => self.remote_copy(op)?,
             OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => self.semaphore(op)?,
             OpKind::Scoped => self.scoped(op)?,
             OpKind::Load(shape) => self.load(op, *shape)?,

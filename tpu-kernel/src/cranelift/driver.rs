@@ -129,6 +129,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             semaphores: exe.tables.semaphores.clone(),
             grid: vec![0; binding.grid.len()],
             log: &mut *args.log,
+            seat: None,
             watch: None,
             ended: None,
         };
@@ -196,13 +197,14 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             blocks: std::ptr::null_mut(),
             tasks: self.exe.tables.tasks.as_ptr(),
             rng,
+            device: self.running.seat.as_ref().map_or(0, |seat| seat.device as i32),
             launch: std::ptr::null_mut(),
             error: ErrorSlot::default(),
             helpers: *HELPERS,
         }
     }
 
-    fn steps(&mut self) -> Result<(), RunError> {
+    pub(super) fn steps(&mut self) -> Result<(), RunError> {
         if self.binding.grid.iter().any(|&n| n <= 0) {
             return Ok(());
         }
@@ -214,6 +216,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         let mut open: Vec<Option<[i32; MAX_RANK]>> = vec![None; params];
         let mut context = self.context(&extents, &raw mut rng);
         self.unvisited();
+        self.arrive(&refs)?;
         let mut pipelines = if self.exe.ahead { Pipeline::all(&self.exe.kernel, self.binding.grid.len()) } else { vec![] };
         loop {
             // What is written between two steps is addressed anew.
@@ -246,7 +249,11 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 unsafe { param.close(array, index, base.add(param.offset)) };
             }
         }
-        self.running.semaphores.iter().try_for_each(Group::end)
+        match self.running.seat {
+            // Others may still signal.
+            Some(_) => Ok(()),
+            None => self.running.semaphores.iter().try_for_each(Group::end),
+        }
     }
 
     /// Arrays whose blocks are read before they are written start as poison.
@@ -374,6 +381,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             Site::Print { .. }
             | Site::Copy(_)
             | Site::Reach(_)
+            | Site::Remote(_)
             | Site::Semaphore { .. }
             | Site::Poison { .. }
             | Site::Access(_) => match self.running.ended.take() {

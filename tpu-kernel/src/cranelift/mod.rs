@@ -5,7 +5,7 @@
 //! `widen` has put casts; `jit` makes code of it; `driver`,
 //! `window` and `launch` run it step by step. Compiled code reaches everything through the table in `context`.
 //!
-//! Rules: unsafe code is in `jit`, `memory`, `movement`, `window`, `launch` and `driver`; no kernel that the verifier has not seen is
+//! Rules: unsafe code is in `jit`, `memory`, `movement`, `mesh`, `schedule`, `window`, `launch` and `driver`; no kernel that the verifier has not seen is
 //! compiled; compiled code touches the table, the arena, and windows that the driver has checked.
 
 mod body;
@@ -25,11 +25,13 @@ mod map;
 mod math;
 mod mem;
 mod memory;
+mod mesh;
 mod movement;
 mod nest;
 mod plan;
 mod reach;
 mod reduce;
+mod schedule;
 mod scoped;
 mod semaphore;
 mod site;
@@ -115,6 +117,15 @@ impl Executable {
     /// the effects of earlier steps remain.
     pub fn run(&self, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), RunError> {
         Driver::new(self, binding, args)?.run()
+    }
+
+    /// Runs the kernel on several devices at once: `devices` has the arrays of each, of one binding. The order in which they run is
+    /// drawn from the seed; each goes on until it must wait, with seed 0, and else also stops where it has signalled or copied.
+    ///
+    /// # Errors
+    /// The first error of a device, which ends the others; or that all of them wait, and for what.
+    pub fn run_mesh(&self, binding: &Binding, devices: &mut [Args<'_, '_>], seed: u64) -> Result<(), RunError> {
+        mesh::run(self, binding, devices, seed)
     }
 
     /// What the plan came to.

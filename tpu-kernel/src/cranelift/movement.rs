@@ -6,20 +6,24 @@
 use super::launch::{Ended, Running};
 use super::memory::poison;
 use super::reach::{End, indices};
-use super::site::{Action, CopySite, CopyStep, Site};
+use super::site::{Action, CopySite, CopyStep, RemoteSite, Site};
 use crate::exec::RunError;
-use crate::ir::{BinaryOp, DType, Literal};
+use crate::ir::{BinaryOp, DType, Literal, Loc};
 use crate::math;
 use std::ffi::c_void;
 use tpu_microkernels::tile::{DONE, RANK, Slot};
 
-/// A request about semaphores: the running launch, the number of its site, which of the group, and by how much. A `Read` gives the
-/// count, all others 0 where the step may go on.
-pub(super) type Semaphore = unsafe extern "C" fn(*mut c_void, u32, i64, i64) -> i64;
+/// A request about semaphores: the running launch, the number of its site, which of the group, by how much, and on which
+/// device ([`HERE`] where none is named). A `Read` gives the count, all others 0 where the step may go on.
+pub(super) type Semaphore = unsafe extern "C" fn(*mut c_void, u32, i64, i64, i64) -> i64;
 
 /// A copy or a wait: the running launch, the number of its site, the source and the target, which semaphore of the group, and
 /// how many rows (less than 0 where all are meant: [`ALL`]). 0 where the step may go on.
 pub(super) type Copy = unsafe extern "C" fn(*mut c_void, u32, *const Slot, i64, i64) -> i64;
+
+/// A copy to a device: the running launch, the number of its site, the source and the target as it lies here, which semaphore there
+/// and which here, the device, and how many rows. 0 where the step may go on.
+pub(super) type Remote = unsafe extern "C" fn(*mut c_void, u32, *const Slot, i64, i64, i64, i64) -> i64;
 
 /// Poison for memory: the running launch, the number of its site, and where it begins.
 pub(super) type Fill = unsafe extern "C" fn(*mut c_void, u32, *mut u8);
@@ -27,18 +31,38 @@ pub(super) type Fill = unsafe extern "C" fn(*mut c_void, u32, *mut u8);
 /// An access that is looked at: the running launch, the number of its site, and the part of the memory. 0 where the step may go on.
 pub(super) type Access = unsafe extern "C" fn(*mut c_void, u32, *const Slot) -> i64;
 
+/// No device is named: less than any i32.
+pub(super) const HERE: i64 = i64::MIN;
+
 /// Rows of a copy that has no number of them: less than any i32.
 pub(super) const ALL: i64 = i64::MIN;
 
 /// # Safety
 /// `launch` is a [`Running`] that nobody else uses.
-pub(super) unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i64, by: i64) -> i64 {
+pub(super) unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i64, by: i64, device: i64) -> i64 {
     // SAFETY: by this function's contract.
     let running = unsafe { &mut *launch.cast::<Running<'_>>() };
     let Some(Site::Semaphore { group, action, loc }) = running.sites.get(site as usize) else { return DONE };
-    let group = &mut running.semaphores[*group];
     // Compiled code has checked each index.
     let at = at as usize;
+    if let Some(seat) = &running.seat {
+        let place = (*group, at);
+        let done = match action {
+            Action::Signal => seat.signal(place, by, device, &running.grid, loc),
+            Action::Wait => seat.wait(place, by, &running.grid, loc),
+            Action::Read => match seat.read(place) {
+                Ok(count) => return count.min(i64::from(i32::MAX)),
+                Err(_) => return 0,
+            },
+            Action::End => seat.end(*group),
+        };
+        return running.done(done);
+    }
+    if !matches!(device, HERE | 0) {
+        let no = running.no_device("a signal", device, 1, loc);
+        return running.done(no);
+    }
+    let group = &mut running.semaphores[*group];
     let done = match action {
         Action::Signal => group.signal(at, by, &running.grid, loc),
         Action::Wait => group.wait(at, by, &running.grid, loc),
@@ -56,6 +80,26 @@ pub(super) unsafe extern "C" fn copy(launch: *mut c_void, site: u32, slots: *con
     let Some(Site::Copy(site)) = running.sites.get(site as usize) else { return DONE };
     // SAFETY: as above.
     let done = unsafe { running.copy(site, slots, at as usize, rows) };
+    running.done(done)
+}
+
+/// # Safety
+/// As [`copy`].
+pub(super) unsafe extern "C" fn remote(
+    launch: *mut c_void,
+    site: u32,
+    slots: *const Slot,
+    receive: i64,
+    send: i64,
+    device: i64,
+    rows: i64,
+) -> i64 {
+    // SAFETY: by this function's contract.
+    let running = unsafe { &mut *launch.cast::<Running<'_>>() };
+    let sites = running.sites;
+    let Some(Site::Remote(site)) = sites.get(site as usize) else { return DONE };
+    // SAFETY: as above.
+    let done = unsafe { running.remote(site, slots, [receive as usize, send as usize], device, rows) };
     running.done(done)
 }
 
@@ -117,26 +161,74 @@ impl Running<'_> {
         Ok(dims)
     }
 
+    /// A signal or a copy to a device that is not there.
+    pub(super) fn no_device(&self, what: &'static str, device: i64, devices: usize, loc: &Loc) -> Result<(), RunError> {
+        Err(RunError::NoDevice { what, device: device as i32, devices, step: self.grid.clone(), loc: loc.clone() })
+    }
+
+    /// # Safety
+    /// As [`copy`].
+    unsafe fn remote(
+        &mut self,
+        site: &RemoteSite,
+        slots: *const Slot,
+        [receive, send]: [usize; 2],
+        device: i64,
+        rows: i64,
+    ) -> Result<(), RunError> {
+        let copy = &site.copy;
+        let dims = self.extent(copy, rows)?;
+        let bytes = bytes(&dims, copy.dtype) as i64;
+        // SAFETY: by this function's contract there are two slots, valid for the shape and so for fewer rows of it.
+        let mut ends = unsafe { [*slots, *slots.add(1)] };
+        let (here, devices) = self.seat.as_ref().map_or((0, 1), |seat| (seat.device, seat.devices()));
+        let other = usize::try_from(device).ok().filter(|&other| other < devices);
+        let Some(other) = other else { return self.no_device("a copy", device, devices, &copy.loc) };
+        if let Some(seat) = self.seat.as_ref().filter(|_| other != here) {
+            match seat.there(other, copy.arrays[1], ends[1].ptr) {
+                Some(there) => ends[1].ptr = there,
+                None => return self.no_device("a copy", device, devices, &copy.loc),
+            }
+        }
+        let one_memory = other == here && copy.memories[0] == copy.memories[1];
+        // SAFETY: as above; each device has the memory of an operand in the same shape, so that the part is as valid there as it is here.
+        unsafe { transfer(&dims, &ends, copy.dtype, one_memory, false)? };
+        match &self.seat {
+            Some(seat) => {
+                seat.signal((site.send, send), bytes, HERE, &self.grid, &copy.loc)?;
+                seat.signal((copy.group, receive), bytes, device, &self.grid, &copy.loc)
+            }
+            None => {
+                self.semaphores[site.send].signal(send, bytes, &self.grid, &copy.loc)?;
+                self.semaphores[copy.group].signal(receive, bytes, &self.grid, &copy.loc)
+            }
+        }
+    }
+
     /// # Safety
     /// As [`copy`].
     pub(super) unsafe fn copy(&mut self, site: &CopySite, slots: *const Slot, at: usize, rows: i64) -> Result<(), RunError> {
         let dims = self.extent(site, rows)?;
         let bytes = bytes(&dims, site.dtype);
-        let group = &mut self.semaphores[site.group];
         if site.what == CopyStep::Wait {
-            return group.wait(at, bytes as i64, &self.grid, &site.loc);
+            return match &self.seat {
+                Some(seat) => seat.wait((site.group, at), bytes as i64, &self.grid, &site.loc),
+                None => self.semaphores[site.group].wait(at, bytes as i64, &self.grid, &site.loc),
+            };
         }
-        if site.chains.iter().any(|chain| !chain.casts.is_empty()) {
-            // SAFETY: by this function's contract.
-            unsafe { each_element(site, slots, dims, bytes)? };
-            return group.signal(at, bytes as i64, &self.grid, &site.loc);
-        }
-        // SAFETY: by this function's contract there are two slots, valid for the shape and so for fewer rows of it.
+        // SAFETY: by this function's contract there are the slots of both ends, valid for the shape and so for fewer rows of it.
         unsafe {
-            let ends = [*slots, *slots.add(1)];
-            transfer(&dims, &ends, site.dtype, site.memories[0] == site.memories[1], site.what == CopyStep::Add)?;
+            if site.chains.iter().any(|chain| !chain.casts.is_empty()) {
+                each_element(site, slots, dims, bytes)?;
+            } else {
+                let ends = [*slots, *slots.add(1)];
+                transfer(&dims, &ends, site.dtype, site.memories[0] == site.memories[1], site.what == CopyStep::Add)?;
+            }
         }
-        group.signal(at, bytes as i64, &self.grid, &site.loc)
+        match &self.seat {
+            Some(seat) => seat.signal((site.group, at), bytes as i64, HERE, &self.grid, &site.loc),
+            None => self.semaphores[site.group].signal(at, bytes as i64, &self.grid, &site.loc),
+        }
     }
 }
 

@@ -91,6 +91,8 @@ pub(super) struct Plan<'k> {
     cast: Vec<bool>,
     /// Positions of what writes each of these memories.
     stores: Vec<Vec<u32>>,
+    /// Memories that copies of other devices write.
+    received: Vec<usize>,
     /// Positions of operations and of the ends of regions, by address in the kernel.
     positions: HashMap<*const Op, u32>,
     ends: HashMap<*const Region, u32>,
@@ -115,12 +117,14 @@ impl<'k> Plan<'k> {
             memory: vec![],
             cast: vec![false; values],
             stores: vec![],
+            received: vec![],
             positions: HashMap::new(),
             ends: HashMap::new(),
             direct: HashMap::new(),
             direct_at: HashMap::new(),
         };
         (plan.memory, plan.stores) = memories(kernel);
+        plan.receive(&kernel.body.ops);
         let mut pos = 0;
         plan.number(&kernel.body, None, &mut pos);
         plan.find_direct();
@@ -188,6 +192,20 @@ impl<'k> Plan<'k> {
         self.cast[v.0 as usize]
     }
 
+    /// Whether copies of other devices come here.
+    pub(super) fn receives(&self) -> bool {
+        !self.received.is_empty()
+    }
+
+    fn receive(&mut self, ops: &[Op]) {
+        for op in ops {
+            if let OpKind::RemoteStart { .. } = op.kind {
+                self.received.push(self.memory(op.operands[1]));
+            }
+            op.regions.iter().for_each(|region| self.receive(&region.ops));
+        }
+    }
+
     fn number(&mut self, region: &'k Region, parent: Option<usize>, pos: &mut u32) {
         let at = self.regions.len();
         self.regions.push(RegionInfo { parent, end: 0 });
@@ -208,6 +226,10 @@ impl<'k> Plan<'k> {
             if let Some(written) = op.kind.writes() {
                 let memory = self.memory(op.operands[written]);
                 self.stores[memory].push(*pos);
+            }
+            // While one device waits, another may write what it reads.
+            if let OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait = op.kind {
+                self.received.iter().for_each(|&memory| self.stores[memory].push(*pos));
             }
             *pos += 1;
             for inner in &op.regions {
@@ -412,7 +434,8 @@ impl<'k> Plan<'k> {
             | OpKind::ViewTransposed(_)
             | OpKind::ViewBitcast(_)
             | OpKind::SemaphoreAt => Place::Inline,
-            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::DeviceId => Place::Inline,
+            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
                 Place::Inline
             }
             OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => Place::Inline,

@@ -29,6 +29,8 @@ pub(super) enum Site {
     Copy(CopySite),
     /// A load or store element by element.
     Reach(ReachSite),
+    /// The start of a copy to a device; with the group of the semaphore here.
+    Remote(RemoteSite),
     /// A request to one of a group of semaphores.
     Semaphore { group: usize, action: Action, loc: Loc },
     /// Memory of a region, which starts as poison.
@@ -117,6 +119,14 @@ pub(super) struct CopySite {
     pub group: usize,
     pub what: CopyStep,
     pub loc: Loc,
+}
+
+/// A copy to a device. `copy` has the group of the semaphore there.
+#[derive(Clone, Debug)]
+pub(super) struct RemoteSite {
+    pub copy: CopySite,
+    /// The group of the semaphore here.
+    pub send: usize,
 }
 
 /// What is asked of a copy.

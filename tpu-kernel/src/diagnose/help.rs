@@ -112,6 +112,10 @@ fn rule(rule: &Rule) -> &'static str {
         Rule::PrefetchAfterWindow => "move the parameter in front of those with a block",
         Rule::ScopedType { .. } => "arrays in HBM are operands of the kernel",
         Rule::Semaphores { .. } => "one semaphore can count the copies of many steps",
+        Rule::Barrier => "declare one: `#[scratch] barrier: Barrier<ID>`; its id is the same on every device",
+        Rule::ElsewhereOperand { .. } => {
+            "devices share what the launch gives each of them; windows and the memory of a region come and go on their own"
+        }
         Rule::Pipelining { .. } => "leave the word out; two buffers already let a block arrive while the last one is computed",
         Rule::ViewStrides { .. } => "reshape the whole memory before taking a part of it, or load the part and reshape the tile",
         Rule::ScalarBits { .. } => "read the elements as they are, and take them apart with shifts",
@@ -173,6 +177,12 @@ pub(super) fn run(error: &RunError) -> String {
             "bound the start in the index map, or let the window reach beyond the array".to_string()
         }
         RunError::BlockIndex { index, block, extent, .. } => index_help(*index, None, None, block.blocks(*extent)),
+        RunError::NoDevice { .. } => "devices count from 0; take the number modulo how many run the kernel".to_string(),
+        RunError::DevicesWait { .. } => {
+            "signal, or copy, before the wait, as often as is waited for; every device of a barrier has to come to it".to_string()
+        }
+        RunError::NotChecked { .. } => "run it over several devices unchecked: `Executable::run_mesh`".to_string(),
+        RunError::OnDevice { error, .. } => run(error),
         RunError::LoopStep { .. } => "count upwards, and derive the other direction from the index".to_string(),
         RunError::GatherIndex { index: i32::MIN, .. } => {
             "this index is poison, what lies outside an array: load the indices with `load_or(0)`".to_string()

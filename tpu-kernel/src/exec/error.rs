@@ -238,6 +238,48 @@ pub enum RunError {
         /// The operand's declaration, or the access.
         loc: Loc,
     },
+    /// R023: a signal or a copy to a device that does not run the kernel.
+    #[error("{what} goes to device {device}, and the kernel runs on {devices}, numbered from 0, at grid step {step:?}")]
+    NoDevice {
+        /// What is sent.
+        what: &'static str,
+        /// The device.
+        device: i32,
+        /// How many there are.
+        devices: usize,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The operation.
+        loc: Loc,
+    },
+    /// R024: every device waits, or has ended.
+    #[error("deadlock of {devices} devices: {}", waits.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    DevicesWait {
+        /// How many there are.
+        devices: usize,
+        /// Those that wait, and for what.
+        waits: Vec<DeviceWait>,
+        /// The first of the waits.
+        loc: Loc,
+    },
+    /// R025: a copy or a signal to another device, in a run that is checked.
+    #[error("{what} to a device is not followed by checked execution, at grid step {step:?}")]
+    NotChecked {
+        /// What is sent.
+        what: &'static str,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The operation.
+        loc: Loc,
+    },
+    /// The error of one of several devices.
+    #[error("{error}, on device {device}")]
+    OnDevice {
+        /// Its number.
+        device: usize,
+        /// What went wrong there.
+        error: Box<RunError>,
+    },
     /// R006: the host could not give the memory for windows, scratch and temporaries.
     #[error("cannot allocate {bytes} bytes for windows, scratch and temporaries")]
     OutOfMemory {
@@ -246,10 +288,34 @@ pub enum RunError {
     },
 }
 
+/// A device that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceWait {
+    /// Its number.
+    pub device: usize,
+    /// The semaphore, as `` `sems`[1] ``.
+    pub semaphore: String,
+    /// What it waits for: signals, or bytes of copies.
+    pub wanted: i64,
+    /// What is there.
+    pub found: i64,
+    /// The grid step.
+    pub step: Vec<i32>,
+    /// The wait.
+    pub loc: Loc,
+}
+
+impl std::fmt::Display for DeviceWait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let DeviceWait { device, semaphore, wanted, found, step, .. } = self;
+        write!(f, "device {device} waits for {wanted} on semaphore {semaphore}, which has {found}, at grid step {step:?}")
+    }
+}
+
 fn unwaited(kind: SemaphoreKind) -> &'static str {
     match kind {
         SemaphoreKind::Dma => " bytes: a copy was started and not waited for",
-        SemaphoreKind::Regular => ", and must end with 0",
+        SemaphoreKind::Regular | SemaphoreKind::Barrier(_) => ", and must end with 0",
     }
 }
 
@@ -288,6 +354,12 @@ impl RunError {
             RunError::NeverWritten { .. } => "R017",
             RunError::Revisited { .. } => "R018",
             RunError::Parallel { .. } => "R019",
+            RunError::NoDevice { .. } => "R023",
+            RunError::DevicesWait { .. } => "R024",
+            RunError::NotChecked { .. } => "R025",
+        }
+        else {
+            RunError::OnDevice { error, .. } => error.code(),
         }
     }
 
@@ -302,6 +374,8 @@ impl RunError {
             RunError::Deadlock { loc, .. } | RunError::SemaphoreLeft { loc, .. } | RunError::SemaphoreCount { loc, .. } => {
                 Some(loc)
             }
+            RunError::NoDevice { loc, .. } | RunError::DevicesWait { loc, .. } | RunError::NotChecked { loc, .. } => Some(loc),
+            RunError::OnDevice { error, .. } => error.loc(),
             RunError::Array { .. } | RunError::Count { .. } | RunError::OutOfMemory { .. } => None,
         }
     }

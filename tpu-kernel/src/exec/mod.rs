@@ -10,5 +10,5 @@ pub mod print;
 
 pub use array::{Args, ArrayMut, ArrayRef};
 pub use checking::Checking;
-pub use error::RunError;
+pub use error::{DeviceWait, RunError};
 pub use print::{Log, Printed};

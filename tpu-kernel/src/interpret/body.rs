@@ -137,7 +137,14 @@ impl<'a> Machine<'a> {
                 self.counters.wait(semaphore, bytes as i64, &site)?;
                 return Ok(vec![]);
             }
+            OpKind::RemoteStart { .. } => {
+                self.start_remote_copy(op)?;
+                return Ok(vec![]);
+            }
             OpKind::SemaphoreSignal | OpKind::SemaphoreWait => {
+                if let Some(&device) = op.operands.get(2) {
+                    self.alone(device, "a signal", op)?;
+                }
                 let (semaphore, by) = (self.get(op.operands[0]).semaphores(), i64::from(self.get(op.operands[1]).i32()));
                 let site = Site { step: &self.step, loc: &op.loc };
                 match op.kind {
@@ -188,6 +195,8 @@ impl<'a> Machine<'a> {
     fn compute(&self, kind: &OpKind, operands: &[Data], ty: Type) -> Data {
         match kind {
             OpKind::Const(literal) => Data::Scalar(*literal),
+            // One device runs the kernel.
+            OpKind::DeviceId => Data::Scalar(0.into()),
             OpKind::ProgramId(axis) => Data::Scalar(self.step[*axis].into()),
             OpKind::NumPrograms(axis) => Data::Scalar(self.binding.grid[*axis].into()),
             OpKind::Size(id) => Data::Scalar(self.binding.sizes[id.0 as usize].into()),
@@ -242,7 +251,8 @@ impl<'a> Machine<'a> {
             | OpKind::SemaphoreAt => {
                 unreachable!("`op` has those on memory")
             }
-            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => unreachable!("`op` has those on memory"),
+            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
                 unreachable!("`op` has those on semaphores")
             }
             OpKind::Load(_) | OpKind::Store | OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => {
@@ -390,7 +400,8 @@ impl<'a> Machine<'a> {
             let (from, to) = (source.shape.dims().to_vec(), target.shape.dims().to_vec());
             return Err(RunError::CopyShapes { from, to, step, loc });
         }
-        let Some(&rows) = op.operands.get(3) else { return Ok((source, target)) };
+        let rows = op.operands.get(if matches!(op.kind, OpKind::RemoteStart { .. }) { 5 } else { 3 });
+        let Some(&rows) = rows else { return Ok((source, target)) };
         let (rows, extent) = (self.get(rows).i32(), source.shape.dim(0));
         match usize::try_from(rows) {
             Ok(rows) if rows <= extent => Ok((source.rows(rows), target.rows(rows))),
@@ -412,6 +423,27 @@ impl<'a> Machine<'a> {
         let semaphore = self.get(op.operands[2]).semaphores();
         let site = Site { step: &self.step, loc: &op.loc };
         self.counters.signal(semaphore, (moved.bits.len() * moved.dtype.bytes()) as i64, &site)
+    }
+
+    /// A copy to a device: to this one, where that is the one.
+    fn start_remote_copy(&mut self, op: &Op) -> Result<(), RunError> {
+        self.alone(op.operands[4], "a copy", op)?;
+        let (source, target) = self.ends(op)?;
+        let moved = self.memories.read(&source);
+        self.memories.write(&target, &moved);
+        let site = Site { step: &self.step, loc: &op.loc };
+        for &semaphore in &op.operands[2..4] {
+            self.counters.signal(self.get(semaphore).semaphores(), (moved.bits.len() * moved.dtype.bytes()) as i64, &site)?;
+        }
+        Ok(())
+    }
+
+    /// Device 0 runs the kernel, and no other.
+    fn alone(&self, device: Value, what: &'static str, op: &Op) -> Result<(), RunError> {
+        match self.get(device).i32() {
+            0 => Ok(()),
+            device => Err(RunError::NoDevice { what, device, devices: 1, step: self.step.clone(), loc: op.loc.clone() }),
+        }
     }
 
     fn scoped(&mut self, op: &Op) -> Result<Vec<Data>, RunError> {

@@ -358,6 +358,15 @@ pub enum Rule {
         /// The limit.
         limit: usize,
     },
+    /// V055
+    #[error("a kernel has one barrier semaphore, as scratch, and not an array of them")]
+    Barrier,
+    /// V056
+    #[error("{what} on another device is an operand of the kernel: scratch, or an output in HBM")]
+    ElsewhereOperand {
+        /// What is reached there.
+        what: &'static str,
+    },
     /// V049
     #[error("{what}")]
     Pipelining {
@@ -444,6 +453,8 @@ impl Rule {
             Rule::Pipelining { .. } => "V049",
             Rule::ViewStrides { .. } => "V052",
             Rule::ScalarBits { .. } => "V053",
+            Rule::Barrier => "V055",
+            Rule::ElsewhereOperand { .. } => "V056",
         }
     }
 }

@@ -175,9 +175,11 @@ pub fn infer(kind: &OpKind, operands: &[Type]) -> Result<Vec<Type>, Rule> {
         OpKind::SemaphoreAt => memory::semaphore_at(operands)?,
         OpKind::DmaStart { priority, add } => return memory::dma_start(operands, *priority, *add),
         OpKind::DmaWait => return memory::dma_wait(operands),
-        OpKind::SemaphoreSignal | OpKind::SemaphoreWait => return memory::count_semaphore(operands),
+        OpKind::RemoteStart { priority } => return memory::remote_start(operands, *priority),
+        OpKind::SemaphoreSignal => return memory::semaphore_signal(operands),
+        OpKind::SemaphoreWait => return memory::count_semaphore(operands),
         OpKind::SemaphoreRead => memory::semaphore_read(operands)?,
-        OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => {
+        OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::DeviceId => {
             count(operands, 0)?;
             Type::Scalar(DType::I32)
         }

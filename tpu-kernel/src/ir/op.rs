@@ -172,12 +172,20 @@ pub enum OpKind {
     },
     /// `dma_wait source, target, semaphore[, rows]`: waits until the semaphore has the bytes of such a copy, and takes them off.
     DmaWait,
-    /// `semaphore_signal semaphore, i32`: adds.
+    /// `remote_dma_start source, target, receive, send, device[, rows]`: begins a copy from a memory of this device to the same
+    /// memory of another. `receive` grows there and `send` here by the bytes; `dma_wait` with either waits for that end.
+    RemoteStart {
+        /// 0, or 1: which of the queues takes it.
+        priority: u8,
+    },
+    /// `semaphore_signal semaphore, i32[, device]`: adds, on this device or on that one.
     SemaphoreSignal,
     /// `semaphore_wait semaphore, i32`: waits until the count is at least that, and takes it off.
     SemaphoreWait,
     /// The count of a semaphore, i32.
     SemaphoreRead,
+    /// The number of the running device among those that run the kernel together, i32.
+    DeviceId,
     /// The index of the running step along grid dimension `axis`.
     ProgramId(usize),
     /// The extent of grid dimension `axis`.
@@ -306,9 +314,11 @@ impl OpKind {
             OpKind::SemaphoreAt => "semaphore_at",
             OpKind::DmaStart { .. } => "dma_start",
             OpKind::DmaWait => "dma_wait",
+            OpKind::RemoteStart { .. } => "remote_dma_start",
             OpKind::SemaphoreSignal => "semaphore_signal",
             OpKind::SemaphoreWait => "semaphore_wait",
             OpKind::SemaphoreRead => "semaphore_read",
+            OpKind::DeviceId => "device_id",
             OpKind::ProgramId(_) => "program_id",
             OpKind::NumPrograms(_) => "num_programs",
             OpKind::Size(_) => "size",
@@ -328,7 +338,7 @@ impl OpKind {
     pub const fn writes(&self) -> Option<usize> {
         match self {
             OpKind::Store | OpKind::StoreMasked | OpKind::StoreScalar => Some(0),
-            OpKind::DmaStart { .. } => Some(1),
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } => Some(1),
             _ => None,
         }
     }
@@ -365,6 +375,7 @@ impl OpKind {
                 | OpKind::SemaphoreAt
                 | OpKind::DmaStart { .. }
                 | OpKind::DmaWait
+                | OpKind::RemoteStart { .. }
                 | OpKind::SemaphoreSignal
                 | OpKind::SemaphoreWait
                 | OpKind::SemaphoreRead

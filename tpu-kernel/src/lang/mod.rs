@@ -32,6 +32,7 @@ mod product;
 mod random;
 mod rearrange;
 mod reduce;
+mod remote;
 mod scoped;
 mod semaphore;
 mod session;
@@ -73,8 +74,9 @@ pub use product::{
 pub use random::{Key, Seed, Seeds, prng_bits, prng_seed, stateful_bernoulli, stateful_normal, stateful_uniform};
 pub use rearrange::{Matrix, concat};
 pub use reduce::Truth;
+pub use remote::{Arriving, RemoteTransfer, Sent, copy_to_device};
 pub use scoped::{Allocated, Body, Returned, SemaphoreShape, scoped};
-pub use semaphore::{CountsCopies, DmaSemaphore, Semaphore, Signalled, Single};
+pub use semaphore::{Barrier, CountsCopies, DmaSemaphore, Semaphore, Signalled, Single, device_id};
 pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
 pub use smem::{Prefetch, Smem};
 pub use stage::{num_programs, program_id};

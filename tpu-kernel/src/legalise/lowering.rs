@@ -177,7 +177,7 @@ impl Lowering<'_> {
             OpKind::While => return self.repeat(op),
             OpKind::Scoped => return self.scoped(op),
             ref kind if kind.is_view() => return memory::views::view(self, op),
-            OpKind::DmaStart { .. } | OpKind::DmaWait => return memory::copies::copy(self, op),
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => return memory::copies::copy(self, op),
             _ => {}
         }
         if let Some(part) = op.operands.first().and_then(|memory| self.parts.get(memory)).cloned() {
@@ -379,7 +379,9 @@ impl Lowering<'_> {
             | OpKind::Print(_)
             | OpKind::Check(_)
             | OpKind::Defined(_) => structure::lower(self, kind, operands, results),
-            OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => unreachable!("these are native everywhere"),
+            OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::DeviceId => {
+                unreachable!("these are native everywhere")
+            }
             OpKind::LoadScalar => memory::scalars::load(self, operands).map(one),
             OpKind::StoreScalar => memory::scalars::store(self, operands).map(|()| vec![]),
             OpKind::SemaphoreAt | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
@@ -401,6 +403,7 @@ impl Lowering<'_> {
             | OpKind::ViewTransposed(_)
             | OpKind::ViewBitcast(_)
             | OpKind::DmaStart { .. }
+            | OpKind::RemoteStart { .. }
             | OpKind::DmaWait => {
                 unreachable!("copies are lowered with the views that they take")
             }

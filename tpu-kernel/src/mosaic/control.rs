@@ -186,6 +186,7 @@ pub(super) fn has_effect(region: &Region) -> bool {
                 | OpKind::StoreScalar
                 | OpKind::DmaStart { .. }
                 | OpKind::DmaWait
+                | OpKind::RemoteStart { .. }
                 | OpKind::SemaphoreSignal
                 | OpKind::SemaphoreWait
                 | OpKind::While

@@ -195,7 +195,7 @@ impl<'a> Function<'a> {
                 self.store_scalar(op);
                 return Ok(());
             }
-            OpKind::DmaStart { .. } | OpKind::DmaWait => return self.copy(op),
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => return self.copy(op),
             OpKind::SemaphoreSignal | OpKind::SemaphoreWait => {
                 self.semaphore(op);
                 return Ok(());
@@ -260,6 +260,7 @@ impl<'a> Function<'a> {
             OpKind::ViewSqueezed(axes) => self.view_squeezed(op, axes),
             OpKind::SemaphoreAt => self.semaphore_at(op),
             OpKind::SemaphoreRead => self.semaphore_read(op),
+            OpKind::DeviceId => self.emit("\"tpu.device_id\"() : () -> i32".to_string()),
             OpKind::ProgramId(axis) => self.grid.get(*axis).cloned().ok_or_else(|| {
                 self.refuse(op, Rule::Binding("the binding is of another kernel: the grid has no such dimension"))
             })?,

@@ -148,7 +148,8 @@ impl Function<'_> {
     }
 
     pub(super) fn copy(&mut self, op: &Op) -> Result<(), Illegal> {
-        let rows = op.operands.get(3).copied();
+        let remote = matches!(op.kind, OpKind::RemoteStart { .. });
+        let rows = op.operands.get(if remote { 5 } else { 3 }).copied();
         let mut ends = vec![];
         for &memory in &op.operands[..2] {
             let ty = self.ty(memory);
@@ -175,6 +176,14 @@ impl Function<'_> {
             return Err(self.refuse(op, Rule::Binding("the two ends of a copy differ in shape")));
         }
         let (semaphore, semaphore_text) = (self.name(op.operands[2]), spelled(self.ty(op.operands[2])));
+        if let OpKind::RemoteStart { priority } = op.kind {
+            let (send, device) = (self.name(op.operands[3]), self.name(op.operands[4]));
+            let priority = if priority == 0 { String::new() } else { format!(", priority = {priority} : i32") };
+            self.effect(format!(
+                "\"tpu.enqueue_dma\"({source}, {send}, {target}, {semaphore}, {device}) <{{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0>{priority}}}> : ({source_text}, {semaphore_text}, {target_text}, {semaphore_text}, i32) -> ()"
+            ));
+            return Ok(());
+        }
         let (mnemonic, attributes) = match op.kind {
             OpKind::DmaStart { priority: 0, .. } => ("enqueue", String::new()),
             OpKind::DmaStart { priority, .. } => ("enqueue", format!(" {{priority = {priority} : i32}}")),
@@ -202,6 +211,13 @@ impl Function<'_> {
 
     pub(super) fn semaphore(&mut self, op: &Op) {
         let (semaphore, count) = (self.name(op.operands[0]), self.name(op.operands[1]));
+        if let Some(&device) = op.operands.get(2) {
+            let (device, text) = (self.name(device), spelled(self.ty(op.operands[0])));
+            self.effect(format!(
+                "\"tpu.sem_signal\"({semaphore}, {count}, {device}) <{{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}}> : ({text}, i32, i32) -> ()"
+            ));
+            return;
+        }
         let mnemonic = if op.kind == OpKind::SemaphoreSignal { "signal" } else { "wait" };
         self.effect(format!("tpu.sem_{mnemonic} {semaphore}, {count} : {}", spelled(self.ty(op.operands[0]))));
     }
@@ -261,7 +277,7 @@ impl Function<'_> {
 /// `memref<2x3x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>`.
 pub(super) fn semaphores(kind: SemaphoreKind, shape: Shape) -> String {
     let name = match kind {
-        SemaphoreKind::Regular => "semaphore",
+        SemaphoreKind::Regular | SemaphoreKind::Barrier(_) => "semaphore",
         SemaphoreKind::Dma => "dma_semaphore",
     };
     format!("memref<{}!tpu.{name}, #tpu.memory_space<semaphore_mem>>", shape_text(shape.dims().iter().copied()))

@@ -61,7 +61,7 @@ mod memory;
 use crate::ir::layout::Layout;
 use crate::ir::{
     BlockDim, DType, Fault, Kernel, Loc, MAX_BUFFERS, MAX_DEPTH, MAX_RANK, Op, OpKind, ParamKind, Pipelining, Region, Revisit,
-    Rule, Semantics, Shape, SizeExpr, Space, Type, Value, Window, infer, tile,
+    Rule, Semantics, Shape, SemaphoreKind, SizeExpr, Space, Type, Value, Window, infer, tile,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -369,6 +369,7 @@ impl<'a> Verifier<'a> {
             Some(Ok(want)) => {
                 self.results(op, &want, at);
                 self.access(op, at);
+                self.elsewhere(op, at);
             }
             Some(Err(rule)) => {
                 self.fault(rule, at);
@@ -413,7 +414,11 @@ impl<'a> Verifier<'a> {
                 let own: Option<Vec<Type>> =
                     op.regions.first().map_or(&[][..], |r| &r.args).iter().map(|&v| self.declared(v)).collect();
                 for &got in own.iter().flatten() {
-                    let fits = matches!(got, Type::Ref(Space::Vmem | Space::Smem, ..) | Type::Semaphore(..));
+                    let fits = match got {
+                        Type::Ref(space, ..) => space != Space::Hbm,
+                        Type::Semaphore(kind, _) => !matches!(kind, SemaphoreKind::Barrier(_)),
+                        Type::Scalar(_) | Type::Tile(..) | Type::Array(..) => false,
+                    };
                     self.check(fits, || Rule::ScopedType { got }, at);
                 }
                 let results: Option<Vec<Type>> = op.results.iter().map(|&v| self.declared(v)).collect();

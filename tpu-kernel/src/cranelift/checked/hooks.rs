@@ -4,14 +4,17 @@
 
 use super::super::context::Helpers;
 use super::super::launch::Running;
+use super::super::movement::HERE;
 use super::super::reach::each_lane;
 use super::super::site::{Action, Site};
+use crate::exec::RunError;
 use std::ffi::c_void;
 use tpu_microkernels::tile::{DONE, Slot};
 
 /// Puts these in the places of the others.
 pub(super) fn install(helpers: &mut Helpers) {
     helpers.copy = copy;
+    helpers.remote = remote;
     helpers.semaphore = semaphore;
     helpers.fill = fill;
     helpers.access = access;
@@ -32,11 +35,25 @@ pub(super) unsafe extern "C" fn copy(launch: *mut c_void, site: u32, slots: *con
 
 /// # Safety
 /// `launch` is a [`Running`] that nobody else uses.
-unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i64, by: i64) -> i64 {
+unsafe extern "C" fn remote(launch: *mut c_void, site: u32, _: *const Slot, _: i64, _: i64, _: i64, _: i64) -> i64 {
+    // SAFETY: by this function's contract.
+    let running = unsafe { &mut *launch.cast::<Running<'_>>() };
+    let Some(Site::Remote(site)) = running.sites.get(site as usize) else { return DONE };
+    let error = RunError::NotChecked { what: "a copy", step: running.grid.clone(), loc: site.copy.loc.clone() };
+    running.done(Err(error))
+}
+
+/// # Safety
+/// `launch` is a [`Running`] that nobody else uses.
+unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i64, by: i64, device: i64) -> i64 {
     // SAFETY: by this function's contract.
     let running = unsafe { &mut *launch.cast::<Running<'_>>() };
     let (sites, Some(watch)) = (running.sites, &mut running.watch) else { return DONE };
     let Some(Site::Semaphore { group, action, loc }) = sites.get(site as usize) else { return DONE };
+    if device != HERE {
+        let error = RunError::NotChecked { what: "a signal", step: running.grid.clone(), loc: loc.clone() };
+        return running.done(Err(error));
+    }
     let (semaphores, at) = (&mut running.semaphores, at as usize);
     let done = match action {
         Action::Signal => semaphores[*group].signal(at, by, &running.grid, loc),

@@ -19,6 +19,7 @@ use crate::ir::{DType, Kernel, Type};
 use crate::launch::Binding;
 use crate::passes::poison::{Tracked, track};
 use crate::{Error, passes};
+pub(super) use order::Random;
 pub(crate) use watch::Watch;
 
 /// A kernel compiled to be checked while it runs. May run in several threads at once.

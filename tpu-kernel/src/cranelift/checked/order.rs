@@ -2,10 +2,10 @@
 
 /// A sequence of numbers that a seed decides (splitmix64, Steele, Lea and Flood, OOPSLA 2014).
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(in crate::cranelift) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Random {
+    pub(in crate::cranelift) fn new(seed: u64) -> Random {
         Random(seed)
     }
 
@@ -18,7 +18,7 @@ impl Random {
     }
 
     /// A number below `n`, which is at least 1.
-    pub(super) fn below(&mut self, n: u64) -> u64 {
+    pub(in crate::cranelift) fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 }

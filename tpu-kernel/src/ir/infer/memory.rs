@@ -224,10 +224,36 @@ pub(super) fn dma_start(operands: &[Type], priority: u8, add: bool) -> Result<Ve
     Ok(vec![])
 }
 
-/// A regular semaphore and a number.
+/// Source, target, semaphores there and here, device, and perhaps rows.
+pub(super) fn remote_start(operands: &[Type], priority: u8) -> Result<Vec<Type>, Rule> {
+    if !(5..=6).contains(&operands.len()) {
+        return Err(Rule::OperandCount { want: 5, got: operands.len() });
+    }
+    let [source, target, receive, _, _, rows @ ..] = operands else { return Err(Rule::OperandCount { want: 5, got: 0 }) };
+    semaphore(operands, 3, SemaphoreKind::Dma)?;
+    starts(operands, 4)?;
+    let moved: Vec<Type> = [*source, *target, *receive].into_iter().chain(rows.iter().copied()).collect();
+    dma_start(&moved, priority, false)
+}
+
+/// A semaphore of signals, a number, and perhaps a device.
+pub(super) fn semaphore_signal(operands: &[Type]) -> Result<Vec<Type>, Rule> {
+    match operands {
+        [_, _, _] => {
+            starts(operands, 2)?;
+            count_semaphore(&operands[..2])
+        }
+        _ => count_semaphore(operands),
+    }
+}
+
+/// A semaphore of signals and a number.
 pub(super) fn count_semaphore(operands: &[Type]) -> Result<Vec<Type>, Rule> {
     count(operands, 2)?;
-    semaphore(operands, 0, SemaphoreKind::Regular)?;
+    match operands[0] {
+        Type::Semaphore(kind, shape) if kind.is_signalled() && shape.rank() == 0 => {}
+        _ => semaphore(operands, 0, SemaphoreKind::Regular)?,
+    }
     starts(operands, 1)?;
     Ok(vec![])
 }

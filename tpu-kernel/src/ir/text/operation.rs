@@ -353,10 +353,16 @@ impl Parser<'_> {
                 let priority = if self.eat_word("priority") { self.number("a priority")? } else { 0 };
                 return Ok((Form::Known(OpKind::DmaStart { priority, add: self.eat_word("add") }), operands));
             }
+            "remote_dma_start" => {
+                let operands = self.values()?;
+                let priority = if self.eat_word("priority") { self.number("a priority")? } else { 0 };
+                return Ok((Form::Known(OpKind::RemoteStart { priority }), operands));
+            }
             "dma_wait" => Form::Known(OpKind::DmaWait),
             "semaphore_signal" => Form::Known(OpKind::SemaphoreSignal),
             "semaphore_wait" => Form::Known(OpKind::SemaphoreWait),
             "semaphore_read" => Form::Known(OpKind::SemaphoreRead),
+            "device_id" => Form::Known(OpKind::DeviceId),
             "program_id" => Form::Known(OpKind::ProgramId(self.number("a grid dimension")?)),
             "num_programs" => Form::Known(OpKind::NumPrograms(self.number("a grid dimension")?)),
             "size" => Form::Known(OpKind::Size(self.size()?)),

@@ -369,7 +369,13 @@ impl<'a> Printer<'a> {
                 }
                 f.write_str(if *add { " add" } else { "" })
             }
-            OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => self.operands(f, operands),
+            OpKind::RemoteStart { priority } => {
+                self.operands(f, operands)?;
+                if *priority != 0 { write!(f, " priority {priority}") } else { Ok(()) }
+            }
+            OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead | OpKind::DeviceId => {
+                self.operands(f, operands)
+            }
             OpKind::ProgramId(axis) | OpKind::NumPrograms(axis) => {
                 write!(f, " {axis}")?;
                 self.operands(f, operands)

@@ -116,7 +116,7 @@ impl<'a> Counter<'a> {
             OpKind::If => return self.branch(op, times),
             OpKind::For => return self.repeat(op, times),
             OpKind::While => return self.repeat_unknown(op, times),
-            OpKind::DmaStart { .. } => return self.copy(op, times),
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } => return self.copy(op, times),
             OpKind::Scoped => {
                 self.forget(&op.results);
                 return self.region(&op.regions[0], times);
@@ -150,6 +150,7 @@ impl<'a> Counter<'a> {
             | OpKind::SemaphoreSignal
             | OpKind::SemaphoreWait
             | OpKind::SemaphoreRead
+            | OpKind::DeviceId
             | OpKind::ProgramId(_)
             | OpKind::NumPrograms(_)
             | OpKind::Size(_)

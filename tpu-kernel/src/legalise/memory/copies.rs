@@ -22,7 +22,8 @@ pub(in crate::legalise) fn copy(lowering: &mut Lowering<'_>, op: &Op) -> Result<
         return Err(lowering.refuse(Rule::CopyAdds));
     }
     let ends = [emitted(lowering, op.operands[0])?, emitted(lowering, op.operands[1])?];
-    let rows = op.operands.get(3).map(|&v| lowering.value(v));
+    let remote = matches!(op.kind, OpKind::RemoteStart { .. });
+    let rows = op.operands.get(if remote { 5 } else { 3 }).map(|&v| lowering.value(v));
     for end in &ends {
         let fact = |v: Value| lowering.fact(v);
         let extents: Vec<Option<usize>> = match lowering.ty(end.root) {
@@ -34,8 +35,9 @@ pub(in crate::legalise) fn copy(lowering: &mut Lowering<'_>, op: &Op) -> Result<
             return Err(lowering.refuse(rule));
         }
     }
-    let semaphore = lowering.value(op.operands[2]);
-    let values: Vec<Value> = ends.iter().map(|e| e.value).chain([semaphore]).chain(rows).collect();
+    // The semaphore; of a copy to another device both, and the device.
+    let with: Vec<Value> = op.operands[2..if remote { 5 } else { 3 }].iter().map(|&v| lowering.value(v)).collect();
+    let values: Vec<Value> = ends.iter().map(|e| e.value).chain(with).chain(rows).collect();
     lowering.emit(op.kind.clone(), &values);
     Ok(())
 }

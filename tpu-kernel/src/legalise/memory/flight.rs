@@ -30,7 +30,7 @@ pub(in crate::legalise) fn stores_beside_copies(kernel: &Kernel) -> HashSet<*con
 }
 
 fn copies(region: &Region) -> bool {
-    region.ops.iter().any(|op| matches!(op.kind, OpKind::DmaStart { .. }) || op.regions.iter().any(copies))
+    region.ops.iter().any(|op| matches!(op.kind, OpKind::DmaStart { .. } | OpKind::RemoteStart { .. }) || op.regions.iter().any(copies))
 }
 
 /// One semaphore, as far as it is known which.
@@ -171,13 +171,26 @@ impl Walk<'_> {
 
     /// What a start or a wait counts, and how much.
     fn amount(&self, op: &Op) -> (Counter, i64) {
-        let semaphore = op.operands[2];
+        self.amount_on(op, op.operands[2], op.operands.get(3))
+    }
+
+    /// What a copy to another device counts: its source until the semaphore here is waited for; and the same memory here until what
+    /// another device copies to it is.
+    fn remote(&self, op: &Op) -> [(Counter, i64, Value); 2] {
+        let [source, target] = self.ends(op);
+        [(op.operands[2], target), (op.operands[3], source)].map(|(semaphore, memory)| {
+            let (counter, by) = self.amount_on(op, semaphore, op.operands.get(5));
+            (counter, by, memory)
+        })
+    }
+
+    fn amount_on(&self, op: &Op, semaphore: Value, rows: Option<&Value>) -> (Counter, i64) {
         let semaphore = self.places.get(&semaphore).cloned().unwrap_or(Semaphore { root: semaphore, place: vec![] });
         let bytes = |elements: usize, ty: Type| elements.saturating_mul(ty.dtype().bytes());
         let (unit, by) = match self.kernel.ty(op.operands[0]) {
             ty @ Type::Ref(_, _, shape) => {
                 let row = bytes(shape.elements() / shape.dim(0).max(1), ty);
-                match op.operands.get(3).map(|rows| (rows, self.constants.get(rows))) {
+                match rows.map(|rows| (rows, self.constants.get(rows))) {
                     None => (Unit::Byte, bytes(shape.elements(), ty)),
                     Some((_, Some(&rows))) => (Unit::Byte, row.saturating_mul(usize::try_from(rows).unwrap_or(0))),
                     Some((&rows, None)) => (Unit::Rows(rows, row), 1),
@@ -201,6 +214,12 @@ impl Walk<'_> {
                     let (counter, by) = self.amount(op);
                     turn.left.start(&counter, by, self.ends(op).into_iter());
                     add(&mut turn.adds, counter, by);
+                }
+                OpKind::RemoteStart { .. } => {
+                    for (counter, by, memory) in self.remote(op) {
+                        turn.left.start(&counter, by, std::iter::once(memory));
+                        add(&mut turn.adds, counter, by);
+                    }
                 }
                 OpKind::DmaWait => {
                     let (counter, by) = self.amount(op);
@@ -250,6 +269,11 @@ impl Walk<'_> {
                 OpKind::DmaStart { .. } => {
                     let (counter, by) = self.amount(op);
                     flying.start(&counter, by, self.ends(op).into_iter());
+                }
+                OpKind::RemoteStart { .. } => {
+                    for (counter, by, memory) in self.remote(op) {
+                        flying.start(&counter, by, std::iter::once(memory));
+                    }
                 }
                 OpKind::DmaWait => {
                     let (counter, by) = self.amount(op);

@@ -27,7 +27,18 @@ impl Tracker<'_> {
                     self.defined(rows, "the number of rows of a copy", &loc);
                 }
             }
-            OpKind::SemaphoreSignal | OpKind::SemaphoreWait => self.defined(op.operands[1], "the amount of a semaphore", &loc),
+            OpKind::RemoteStart { .. } => {
+                self.defined(op.operands[4], "the device of a copy", &loc);
+                if let Some(&rows) = op.operands.get(5) {
+                    self.defined(rows, "the number of rows of a copy", &loc);
+                }
+            }
+            OpKind::SemaphoreSignal | OpKind::SemaphoreWait => {
+                self.defined(op.operands[1], "the amount of a semaphore", &loc);
+                if let Some(&device) = op.operands.get(2) {
+                    self.defined(device, "the device of a signal", &loc);
+                }
+            }
             OpKind::PrngSeed => {
                 for &seed in &op.operands {
                     self.defined(seed, "the seed of random numbers", &loc);
@@ -42,6 +53,7 @@ impl Tracker<'_> {
             | OpKind::Size(_)
             | OpKind::PrngBits(_)
             | OpKind::SemaphoreRead
+            | OpKind::DeviceId
             | OpKind::Print(_)
             | OpKind::Defined(_)
             | OpKind::Unary(_)

@@ -2,7 +2,7 @@
 
 use super::{At, State, Verifier};
 use crate::ir::layout::Layout;
-use crate::ir::{MAX_RANK, Op, OpKind, Param, ParamKind, Rule, Space, Type, Value};
+use crate::ir::{MAX_RANK, Op, OpKind, Param, ParamKind, Rule, SemaphoreKind, Space, Type, Value};
 
 impl<'a> Verifier<'a> {
     /// An operand has the memory of its role, and an array of a rank that there is.
@@ -28,6 +28,11 @@ impl<'a> Verifier<'a> {
             }
         };
         self.check(fits, || rule, at);
+        if let Type::Semaphore(SemaphoreKind::Barrier(_), shape) = param.ty {
+            let earlier = self.kernel.params[..index].iter();
+            let first = !earlier.clone().any(|p| matches!(p.ty, Type::Semaphore(SemaphoreKind::Barrier(_), _)));
+            self.check(first && shape.rank() == 0, || Rule::Barrier, at);
+        }
         let array = param.array().unwrap_or_default();
         for size in array {
             self.size_expr(size, 0, at);
@@ -40,6 +45,23 @@ impl<'a> Verifier<'a> {
                 self.check(want == rank, || Rule::PerDimension { what: "sizes", rank: want, got: rank }, at);
             }
             (None, _) => {}
+        }
+    }
+
+    /// What an operation reaches on another device is there as it is here: an operand that a launch gives each device.
+    pub(super) fn elsewhere(&mut self, op: &Op, at: At<'_>) {
+        let reached: &[(usize, &'static str)] = match op.kind {
+            OpKind::RemoteStart { .. } => &[(1, "the target of a copy"), (2, "the semaphore of a copy")],
+            OpKind::SemaphoreSignal if op.operands.len() == 3 => &[(0, "a semaphore")],
+            _ => &[],
+        };
+        for &(operand, what) in reached {
+            let root = match self.state[op.operands[operand].0 as usize] {
+                State::Live(root) => root.and_then(|index| self.kernel.params.get(index)),
+                _ => continue,
+            };
+            let shared = root.is_some_and(|p| matches!(p.kind, ParamKind::Scratch | ParamKind::OutArray(_)));
+            self.check(shared, || Rule::ElsewhereOperand { what }, at);
         }
     }
 
