@@ -378,13 +378,16 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             },
             Site::Check { message, loc } => RunError::Check { message: message.clone(), step, loc: loc.clone() },
             Site::Defined { what, loc } => RunError::Poison { what: what.clone(), step, loc: loc.clone() },
-            Site::Print { .. } | Site::Copy(_) | Site::Remote(_) | Site::Semaphore { .. } | Site::Poison { .. } | Site::Access(_) => {
-                match self.running.ended.take() {
-                    Some(Ended::Error(error)) => error,
-                    Some(Ended::Panic(panic)) => std::panic::resume_unwind(panic),
-                    None => unreachable!("what is asked of the launch fails for a reason"),
-                }
-            }
+            Site::Print { .. }
+            | Site::Copy(_)
+            | Site::Remote(_)
+            | Site::Semaphore { .. }
+            | Site::Poison { .. }
+            | Site::Access(_) => match self.running.ended.take() {
+                Some(Ended::Error(error)) => error,
+                Some(Ended::Panic(panic)) => std::panic::resume_unwind(panic),
+                None => unreachable!("what is asked of the launch fails for a reason"),
+            },
         }
     }
 }

@@ -386,7 +386,11 @@ impl Lowering<'_> {
             OpKind::SemaphoreAt | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
                 unreachable!("these are native everywhere")
             }
-            OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => {
+            OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::DmaStart { .. }
+            | OpKind::RemoteStart { .. }
+            | OpKind::DmaWait => {
                 unreachable!("copies are lowered with the views that they take")
             }
             OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => unreachable!("control flow is lowered with its regions"),

@@ -50,7 +50,7 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         | OpKind::Defined(_) => structure::native(chip, kind, operands),
         OpKind::LoadScalar | OpKind::StoreScalar | OpKind::ViewSqueezed(_) | OpKind::DmaWait | OpKind::RemoteStart { .. } => {
             memory::native(operands[0])
-        },
+        }
         OpKind::View { strides, .. } => strides.iter().all(|&s| s == 1) && memory::native(operands[0]),
         OpKind::DmaStart { add, .. } => !add && memory::native(operands[0]),
         OpKind::SemaphoreAt | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => true,

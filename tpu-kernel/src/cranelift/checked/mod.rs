@@ -19,8 +19,8 @@ use crate::ir::{DType, Kernel, Type, Value};
 use crate::launch::Binding;
 use crate::passes::poison::track;
 use crate::{Error, passes};
-use std::collections::HashMap;
 pub(super) use order::Random;
+use std::collections::HashMap;
 pub(crate) use watch::Watch;
 
 /// A kernel compiled to be checked while it runs. May run in several threads at once.
