@@ -98,7 +98,9 @@ pub(crate) fn role(word: &Ident, ty: &Type, operand: TokenStream, marks: Marks, 
         }
         ("Hbm" | "HbmOut", ..) => "this is a whole array in HBM: it has `#[hbm([m, k])]`, and neither a block nor another mark",
         ("Prefetch", ..) => "this is a prefetched array: it has `#[prefetch([n])]`, and neither a block nor another mark",
-        ("Smem" | "DmaSemaphore" | "Semaphore" | "Barrier", ..) => "this is scratch: it is marked `#[scratch]`, and is no array of the launch",
+        ("Smem" | "DmaSemaphore" | "Semaphore" | "Barrier", ..) => {
+            "this is scratch: it is marked `#[scratch]`, and is no array of the launch"
+        }
         (_, Some(ArrayKind::Prefetched), ..) => "a prefetched array is `Prefetch<T, R>`, with R dimensions",
         _ => "a whole array in HBM is `Hbm<T, R>`, an output `HbmOut<T, R>`, with R dimensions",
     };

@@ -49,12 +49,22 @@ pub(super) fn costs<'k>(kernel: &Kernel, ops: impl Iterator<Item = &'k Op>) -> V
             | OpKind::ViewBitcast(_) => {
                 continue;
             }
-            OpKind::RemoteStart { .. } | OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
+            OpKind::RemoteStart { .. }
+            | OpKind::DmaStart { .. }
+            | OpKind::DmaWait
+            | OpKind::SemaphoreSignal
+            | OpKind::SemaphoreWait
+            | OpKind::SemaphoreRead => {
                 continue;
             }
             OpKind::Scoped => continue,
 
-            OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::DeviceId => continue,
+            OpKind::Const(_)
+            | OpKind::Store
+            | OpKind::ProgramId(_)
+            | OpKind::NumPrograms(_)
+            | OpKind::Size(_)
+            | OpKind::DeviceId => continue,
         };
         let cost = op.operands.iter().fold(own, |sum, v| sum.saturating_add(costs[v.0 as usize]));
         costs[result.0 as usize] = cost.min(DEAR);

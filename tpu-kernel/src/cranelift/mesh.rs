@@ -72,7 +72,14 @@ impl Seat<'_> {
         }
     }
 
-    pub(super) fn signal(&self, (group, at): (usize, usize), by: i64, device: i64, step: &[i32], loc: &Loc) -> Result<(), RunError> {
+    pub(super) fn signal(
+        &self,
+        (group, at): (usize, usize),
+        by: i64,
+        device: i64,
+        step: &[i32],
+        loc: &Loc,
+    ) -> Result<(), RunError> {
         let devices = self.devices();
         let other = if device == HERE { Some(self.device) } else { usize::try_from(device).ok().filter(|&n| n < devices) };
         let Some(other) = other else {

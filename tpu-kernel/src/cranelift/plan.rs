@@ -435,9 +435,7 @@ impl<'k> Plan<'k> {
             | OpKind::ViewBitcast(_)
             | OpKind::SemaphoreAt => Place::Inline,
             OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::DeviceId => Place::Inline,
-            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
-                Place::Inline
-            }
+            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => Place::Inline,
             OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => Place::Inline,
         }
     }

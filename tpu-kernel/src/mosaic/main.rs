@@ -8,7 +8,7 @@ use super::control;
 use super::function::{Function, element, location, spelled};
 use super::memory::memref;
 use crate::chips::Chip;
-use crate::ir::{BlockDim, Kernel, Param, ParamKind, Pipelining, Revisit, SemaphoreKind, Semantics, Type, Value, Window};
+use crate::ir::{BlockDim, Kernel, Param, ParamKind, Pipelining, Revisit, Semantics, SemaphoreKind, Type, Value, Window};
 use crate::launch::Binding;
 use crate::legalise::memory::place::held;
 use crate::legalise::memory::unchanged::drop_last_unchanged;

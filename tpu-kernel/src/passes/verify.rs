@@ -61,7 +61,7 @@ mod memory;
 use crate::ir::layout::Layout;
 use crate::ir::{
     BlockDim, DType, Fault, Kernel, Loc, MAX_BUFFERS, MAX_DEPTH, MAX_RANK, Op, OpKind, ParamKind, Pipelining, Region, Revisit,
-    Rule, Semantics, Shape, SemaphoreKind, SizeExpr, Space, Type, Value, Window, infer, tile,
+    Rule, Semantics, SemaphoreKind, Shape, SizeExpr, Space, Type, Value, Window, infer, tile,
 };
 use std::collections::{HashMap, HashSet};
 
