@@ -61,7 +61,7 @@ pub struct Executable {
     map_sites: Vec<Site>,
     summary: PlanSummary,
     windows: Windows,
-    /// Whether it shows when blocks of inputs are fetched: the body changes what their index maps read.
+    /// Whether it shows when blocks of inputs are fetched: what they are made from changes.
     ahead: bool,
     pool: Pool,
 }
@@ -84,7 +84,7 @@ impl Executable {
         }
         let kernel = &widen::widen(kernel);
         let compiled = jit::compile(kernel, features).map_err(refuse)?;
-        let ahead = Roots::of(kernel).writes_prefetched(kernel);
+        let ahead = Roots::of(kernel).changes_inputs(kernel);
         let windows =
             Windows::new(kernel, compiled.summary.arena_bytes, ahead).ok_or_else(|| refuse("its windows are too large".into()))?;
         Ok(Executable {

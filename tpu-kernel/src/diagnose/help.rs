@@ -57,6 +57,7 @@ pub(super) fn illegal(rule: &legalise::Rule) -> &'static str {
         }
         legalise::Rule::Semaphores { .. } => "wait for several copies with one semaphore",
         legalise::Rule::Pipelining(_) => "the simulator runs it; for the chip say `buffered(1)`, `buffered(2)` or nothing",
+        legalise::Rule::SharedPadding { .. } => "give both windows the same padding before the array",
         legalise::Rule::Vector { .. } => "give it a second dimension, as in [1, n], or cast it to 32 bits as it is loaded",
     }
 }
@@ -109,6 +110,7 @@ fn rule(rule: &Rule) -> &'static str {
         Rule::ScopedType { .. } => "arrays in HBM are operands of the kernel",
         Rule::Semaphores { .. } => "one semaphore can count the copies of many steps",
         Rule::Pipelining { .. } => "leave the word out; two buffers already let a block arrive while the last one is computed",
+        Rule::Alias { .. } => "name an input array of the same element type and sizes, each for one output",
         Rule::OperandRole { .. } => "the operand's row in docs/ir.md says where it lies",
         Rule::TooDeep { .. } => "split the kernel, or decide with `choose` and `select`",
     }
@@ -127,6 +129,7 @@ pub(super) fn launch(error: &LaunchError) -> String {
         LaunchError::BlocksMissing { .. } => "the block sizes are the kernel's type parameters with the bound `Dim`".to_string(),
         LaunchError::Unbound { what, .. } => format!("what only outputs have, here the {what}, is set by its lower-case name"),
         LaunchError::BlockIndex { index, extent, block, blocks, .. } => index_help(*index, Some(*extent), Some(*block), *blocks),
+        LaunchError::Alias { .. } => "give both the same sizes".to_string(),
         LaunchError::EmptyGrid { .. } => "give the grid at least one step for every block of the output".to_string(),
         LaunchError::SizeRange { .. } => "check the expression against the arrays that are passed".to_string(),
         LaunchError::Vmem { .. } => {

@@ -364,6 +364,14 @@ pub enum Rule {
         /// What a window says of its pipeline, and may not.
         what: String,
     },
+    /// V050
+    #[error("shares the array of `{input}`, which {why}")]
+    Alias {
+        /// The input that is named.
+        input: String,
+        /// Why it cannot be shared.
+        why: String,
+    },
 }
 
 fn outside(operand: &str, axis: usize, start: i64, size: usize, extent: usize) -> String {
@@ -426,6 +434,7 @@ impl Rule {
             Rule::OperandRole { .. } => "V045",
             Rule::Semaphores { .. } => "V046",
             Rule::Pipelining { .. } => "V049",
+            Rule::Alias { .. } => "V050",
         }
     }
 }

@@ -145,14 +145,21 @@ impl Module {
         }
         let mut made = vec![];
         let mut outs = vec![];
+        let mut shared = vec![];
         for (at, param) in kernel.outputs() {
             let low = before(param, &binding.arrays[at]);
+            if let Some((_, input)) = kernel.aliases().find(|&(output, _)| output == at) {
+                // The arrays come last among the operands.
+                let arrays = kernel.inputs().filter(|(_, p)| !matches!(p.kind, ParamKind::Prefetch(_)));
+                let after = arrays.skip_while(|&(other, _)| other != input).count();
+                shared.push((made.len(), passed.len() - after));
+            }
             let padded: Vec<usize> = binding.arrays[at].iter().zip(&low).map(|(n, low)| n + low).collect();
             made.push(self.fresh(stored(param.ty.dtype()), &padded));
             outs.push((param.ty.dtype(), binding.arrays[at].clone(), low));
         }
         let limit = scoped_limit(kernel, &self.chip, binding);
-        let line = call::custom_call((&identifier(&kernel.name), &kernel.loc), limit, &text, (&passed, &placed), &made);
+        let line = call::custom_call((&identifier(&kernel.name), &kernel.loc), limit, &text, (&passed, &placed), (&made, &shared));
         self.lines.push_str(&line);
         let mut results = vec![];
         for (tensor, (dtype, shape, low)) in made.into_iter().zip(outs) {
