@@ -176,7 +176,7 @@ fn every_example_is_clean_under_twenty_seeds() {
     assert!(rows.len() > KERNELS.len());
     for row in &rows {
         assert_eq!(keys(row), ["kernel", "config", "chip", "verdict", "seeds", "seed", "reason"]);
-        assert_eq!((&row["verdict"], &row["seeds"]), (&"clean".into(), &20.into()), "{row}");
+        assert_eq!((&row["verdict"], &row["seeds"]), (&"clean".into(), &20.into()), "{row:?}");
         assert!(row["seed"].is_null() && row["reason"].is_null());
     }
     assert!(ok(&["check", "add", "--seeds", "3"]).contains("clean under 3 seeds"));

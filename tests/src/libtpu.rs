@@ -35,7 +35,7 @@ pub fn judge(worker: &str, library: &Library, chip: &'static Chip, programs: Vec
     pool(worker, library).judge(&jobs, &mut |_, _| {}).expect("libtpu can be asked")
 }
 
-/// The kernel has a form on every chip, and libtpu compiles it there.
+/// The kernel has a form on every chip, a predicted time, and libtpu compiles it there.
 ///
 /// # Panics
 /// Where it has none, or libtpu refuses it.
@@ -46,6 +46,7 @@ pub fn compiles(worker: &str, kernel: &dyn Launchable, inputs: &[(DType, Vec<usi
     for chip in Chip::ALL {
         let bound = built.bind(chip, inputs).unwrap_or_else(|error| panic!("{}: {error:?}", chip.name));
         let text = bound.stablehlo().unwrap_or_else(|error| panic!("{}: {error}", chip.name));
+        assert!(bound.predict().is_ok_and(|prediction| prediction.cycles > 0), "{} on {}", built.kernel.name, chip.name);
         let Some(library) = library() else { continue };
         for verdict in judge(worker, &library, chip, vec![text]) {
             assert!(accepted(&verdict), "{} on {}: {verdict:?}", built.kernel.name, chip.name);

@@ -66,7 +66,6 @@ fn padded_product<T: Float, BM: Dim, K: Dim, N: Dim>(
     pipeline((m.div_ceil(BM),))
         .input(x.blocks::<(BM, K)>(), |[i]| (i, 0))
         .input(y.blocks::<(K, N)>(), |_| (0, 0))
-        .buffers(1)
         .output(o.blocks::<(BM, N)>(), |[i]| (i, 0))
         .run(|[_], (x, y, o)| o.store(dot_with(Precision::Highest, x.load(), y.load()).cast()));
 }
@@ -80,7 +79,6 @@ fn padded_integers<BM: Dim, K: Dim, N: Dim>(
     pipeline((m.div_ceil(BM),))
         .input(x.blocks::<(BM, K)>(), |[i]| (i, 0))
         .input(y.blocks::<(K, N)>(), |_| (0, 0))
-        .buffers(1)
         .output(o.blocks::<(BM, N)>(), |[i]| (i, 0))
         .run(|[_], (x, y, o)| o.store(dot(x.load(), y.load())));
 }

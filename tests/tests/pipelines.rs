@@ -122,7 +122,6 @@ fn product<BM: Dim, BN: Dim, BK: Dim>(
         .input(x.blocks::<(BM, BK)>(), |[i, _, l]| (i, l))
         .input(w.blocks::<(BK, BN)>(), |[_, j, l]| (l, j))
         .input(bias.blocks::<(One, BN)>(), |[_, j, _]| (0, j))
-        .buffers(1)
         .output(o.blocks::<(BM, BN)>(), |[i, j, _]| (i, j))
         .run(|[_i, _j, l], (x, w, bias, mut o)| {
             if l == 0 {
@@ -198,6 +197,42 @@ fn scratch_lasts_and_there_is_a_before_and_an_after() {
         let before = |row: usize| 1.0 + (0..row / 8 * 8).sum::<usize>() as f32;
         expect(&o, &[24, 128], &(0..24 * 128).map(|at| (at / 128) as f32 + before(at / 128)).collect::<Vec<_>>());
         expect(&total, &[1, 128], &[277.0; 128]);
+    }
+}
+
+/// What is the same in every step needs no second buffer.
+#[test]
+fn blocks_of_all_steps_have_one_buffer() {
+    let buffers = |kernel: &dyn Launchable, inputs: usize| {
+        let text = kernel.stage(&vec![DType::F32; inputs]).unwrap().to_string();
+        let memory = text.lines().find(|line| line.contains("scoped")).unwrap().to_string();
+        memory.split("vmem<").skip(1).map(|ty| ty.split('>').next().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(buffers(&fixed(), 2), ["2x8x128xf32", "1x128xf32", "8x128xf32"]);
+    assert_eq!(buffers(&doubled().bm(8).bk(128), 1), ["2x8x128xf32", "2x8x128xf32"]);
+}
+
+/// One row for all blocks, and one block for all sums.
+#[tpu_kernel]
+fn fixed(#[hbm([m, 128])] x: Hbm<f32, 2>, #[hbm([1, 128])] row: Hbm<f32, 2>, #[hbm([8, 128])] o: HbmOut<f32, 2>) {
+    pipeline((m / 8,))
+        .input(x.blocks::<(D<8>, D<128>)>(), |[i]| (i, 0))
+        .input(row.blocks::<(One, D<128>)>(), |_| (0, 0))
+        .output(o.blocks::<(D<8>, D<128>)>(), |_| (0, 0))
+        .run(|[i], (x, row, mut o)| {
+            if i == 0 {
+                o.fill(0.0);
+            }
+            o += x.load() * row.load();
+        });
+}
+
+#[test]
+fn blocks_that_are_the_same_in_every_step() {
+    for device in devices() {
+        let o = fixed().launch(&device, &array(&device, &[24, 128]), &array(&device, &[1, 128])).unwrap();
+        let sum = |at: usize| (0..3).map(|block| (block * 1024 + at) as f32).sum::<f32>() * (at % 128) as f32;
+        expect(&o, &[8, 128], &(0..1024).map(sum).collect::<Vec<_>>());
     }
 }
 
@@ -400,5 +435,6 @@ fn libtpu_takes_them() {
     {
         compiles(worker, &moved().bm(rows), &[(dtype, vec![96, 128])]);
     }
+    compiles(worker, &fixed(), &[f32s(&[24, 128]), f32s(&[1, 128])]);
     compiles(worker, &many(), &[f32s(&[16, 128])]);
 }

@@ -55,6 +55,27 @@ fn blocks_of_every_rank() {
     }
 }
 
+#[tpu_kernel]
+fn vectors<T: Float, B: Dim>(#[hbm([n])] x: Hbm<T, 1>, #[hbm([n])] o: HbmOut<T, 1>) {
+    pipeline((n / B,))
+        .input(x.blocks::<(B,)>(), |[i]| (i,))
+        .buffers(3)
+        .output(o.blocks::<(B,)>(), |[i]| (n / B - 1 - i,))
+        .run(|[_], (x, o)| o.store(x.load() + x.load()));
+}
+
+/// Vectors, of whole registers and of less.
+#[test]
+fn blocks_of_vectors() {
+    for device in devices() {
+        for b in [1024, 256, 1] {
+            let o = vectors().b(b).launch(&device, &array(&device, &[4 * b])).unwrap();
+            let turned = |at: usize| 2.0 * ((3 - at / b) * b + at % b) as f32;
+            expect(&o, &[4 * b], &(0..4 * b).map(turned).collect::<Vec<_>>());
+        }
+    }
+}
+
 /// Windows that overlap, read and written: of what two steps write, the later one stays.
 #[tpu_kernel]
 fn sliding(#[hbm([n, 8, 128])] x: Hbm<f32, 3>, #[hbm([n, 8, 128])] o: HbmOut<f32, 3>) {
@@ -170,6 +191,36 @@ fn blocks_outside_are_errors() {
     }
 }
 
+// ---- a model's data --------------------------------------------------------------------------------------------------------
+
+#[allow(dead_code)]
+#[path = "../../examples/pipeline.rs"]
+mod example;
+
+/// The kernel of the example, with every block size that splits the tokens in another way.
+#[test]
+fn scores_of_a_model() {
+    for device in devices() {
+        let data = tpu_examples::load(&device, &tpu_examples::data_file(), &["q", "k"]).unwrap();
+        let (q, k) = (&data["q"], &data["k"]);
+        let (heads, tokens, channels) = (q.shape()[0], q.shape()[1], q.shape()[2]);
+        let (q_values, k_values) = (tpu_examples::floats(q).unwrap(), tpu_examples::floats(k).unwrap());
+        let score = |at: usize| {
+            let (head, row, col) = (at / tokens / tokens, at / tokens % tokens, at % tokens);
+            let of = |x: &[f32], token: usize, c: usize| f64::from(x[(head * tokens + token) * channels + c]);
+            (0..channels).map(|c| of(&q_values, row, c) * of(&k_values, col, c)).sum()
+        };
+        let want: Vec<f64> = (0..heads * tokens * tokens).map(score).collect();
+        for bm in [64, 175, 176, 40] {
+            let o = example::scores().bm(bm).n(tokens).c(channels).launch(&device, q, k).unwrap();
+            let error = tpu_examples::largest_error(o.to_vec::<f32>().unwrap(), want.iter().copied());
+            assert!(error < 1e-4, "{bm} tokens in a block: {error}");
+        }
+    }
+    let array = || (DType::F32, vec![12, 175, 32]);
+    compiles(env!("CARGO_BIN_EXE_worker"), &example::scores().bm(64).n(175).c(32), &[array(), array()]);
+}
+
 // ---- what libtpu says ------------------------------------------------------------------------------------------------------
 
 /// Kernels of each kind on every chip.
@@ -179,6 +230,10 @@ fn libtpu_takes_every_kind_of_block() {
     let f32s = |shape: &[usize]| (DType::F32, shape.to_vec());
     let i32s = |n: usize| (DType::I32, vec![n]);
     compiles(worker, &squeezed().c(128), &[f32s(&[3, 2, 16, 128])]);
+    compiles(worker, &vectors().b(256), &[f32s(&[1024])]);
+    for dtype in [DType::F32, DType::Bf16, DType::F16] {
+        compiles(worker, &vectors().b(2048), &[(dtype, vec![8192])]);
+    }
     compiles(worker, &ranks().b(128), &[f32s(&[3, 2, 8, 128]), f32s(&[512])]);
     compiles(worker, &sliding(), &[f32s(&[6, 8, 128])]);
     compiles(worker, &parts(), &[i32s(5), i32s(5), f32s(&[11, 8, 128])]);

@@ -1,7 +1,7 @@
 //! Random pipelines in pipelines against a loop that takes one block at a time: in every executor, as recorded and made canonical,
 //! and lowered for chips, by the interpreter; some of them before libtpu.
 //!
-//! `RANDOM_PIPELINES=N` tries N seeds instead of 60, `RANDOM_PIPELINES_FROM=S` starts at seed S.
+//! `RANDOM_PIPELINES=N` tries N seeds instead of 40, `RANDOM_PIPELINES_FROM=S` starts at seed S.
 
 use tpu_kernel::chips::Chip;
 use tpu_kernel::exec::Printed;
@@ -55,7 +55,7 @@ fn check(plan: &Plan) -> Result<(), String> {
 
 #[test]
 fn pipelines_leave_what_loops_leave() {
-    let (first, count) = (from_environment("RANDOM_PIPELINES_FROM", 0), from_environment("RANDOM_PIPELINES", 60));
+    let (first, count) = (from_environment("RANDOM_PIPELINES_FROM", 0), from_environment("RANDOM_PIPELINES", 40));
     for seed in first..first + count {
         let plan = Plan::random(seed);
         if let Err(wrong) = check(&plan) {

@@ -270,7 +270,13 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             }
             OpKind::LoadScalar => self.load_scalar(op)?,
             OpKind::StoreScalar => self.store_scalar(op)?,
-            OpKind::View { .. } | OpKind::ViewSqueezed(_) => self.view(op)?,
+            OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::ViewReshaped(_)
+            | OpKind::ViewTransposed(_)
+            | OpKind::ViewBitcast(_) => self.view(op)?,
+            OpKind::LoadMasked(_) => self.load_masked(op)?,
+            OpKind::StoreMasked => self.store_masked(op)?,
             OpKind::SemaphoreAt => self.semaphore_at(op),
             OpKind::DmaStart { .. } | OpKind::DmaWait => self.copy(op)?,
             OpKind::RemoteStart { .. } => self.remote_copy(op)?,
@@ -280,6 +286,10 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             OpKind::Store => {
                 let value = op.operands[1];
                 let (mem, memory) = self.access(op, &op.operands[2..], self.kernel.ty(value).shape())?;
+                if self.plan.is_cast(op.operands[0]) {
+                    let tile = self.values.memory[&value].clone();
+                    return self.reach(op, &mem, &tile, None, true);
+                }
                 match self.plan.direct(value) {
                     Some(direct) => self.dot(direct.dot, &mem, direct.accumulate)?,
                     None => {
@@ -432,19 +442,13 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
 
     /// The operand that an array is; of an index map's argument, the prefetched one.
     fn root_param(&self, memory: Value) -> Result<usize, String> {
-        match self.values.refs.get(&memory).map(|mem| mem.origin) {
-            Some(Origin::Param(param)) => Ok(param),
-            _ => Err("an array that is no operand".into()),
-        }
+        self.values.refs.get(&memory).and_then(Mem::param).ok_or_else(|| "an array that is no operand".into())
     }
 
     /// The operand's name; of a region's memory a word for it.
     pub(super) fn name_of(&self, memory: Value) -> String {
-        let of = |mem: &Mem| match mem.origin {
-            Origin::Param(param) => self.kernel.params[param].name.clone(),
-            Origin::Arena(_) | Origin::Pointer(_) => OWN.to_string(),
-        };
-        self.values.refs.get(&memory).map_or_else(|| OWN.to_string(), of)
+        let param = self.values.refs.get(&memory).and_then(Mem::param);
+        param.map_or_else(|| OWN.to_string(), |param| self.kernel.params[param].name.clone())
     }
 
     /// Fails where a start is less than 0 or beyond the last that is inside.
@@ -472,6 +476,13 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
     fn load(&mut self, op: &'k Op, shape: Shape) -> Result<(), String> {
         let v = op.results[0];
         let (mem, _) = self.access(op, &op.operands[1..], shape)?;
+        if self.plan.is_cast(op.operands[0]) {
+            if self.plan.unused(v) {
+                return Ok(());
+            }
+            let tile = self.allocate(v)?;
+            return self.reach(op, &mem, &tile, None, false);
+        }
         // A strided load is one of all that it covers, and a slice of that.
         match self.plan.only_slice(v).map(|slice| &slice.kind) {
             Some(OpKind::Slice { starts, shape, strides }) => {

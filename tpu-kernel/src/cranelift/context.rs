@@ -5,6 +5,7 @@
 //! elements.
 
 use super::movement::{Access, Copy, Fill, Remote, Semaphore};
+use super::reach::Reach;
 use crate::ir::MAX_RANK;
 use std::ffi::c_void;
 use std::sync::LazyLock;
@@ -107,6 +108,7 @@ pub(super) struct Helpers {
     pub semaphore: Semaphore,
     pub fill: Fill,
     pub access: Access,
+    pub reach: Reach,
     pub fma: extern "C" fn(f32, f32, f32) -> f32,
 }
 
@@ -130,6 +132,7 @@ pub(super) static HELPERS: LazyLock<Helpers> = LazyLock::new(|| Helpers {
     semaphore: super::movement::semaphore,
     fill: super::movement::fill,
     access: super::movement::access,
+    reach: super::reach::reach,
     functions: std::array::from_fn(|at| Function::ALL[at].strip()),
     fma,
 });

@@ -39,7 +39,14 @@ pub(super) fn costs<'k>(kernel: &Kernel, ops: impl Iterator<Item = &'k Op>) -> V
             | OpKind::Check(_)
             | OpKind::Defined(_) => continue,
             OpKind::If | OpKind::For | OpKind::While => continue,
-            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
+            OpKind::LoadMasked(_) | OpKind::StoreMasked | OpKind::LoadScalar | OpKind::StoreScalar | OpKind::SemaphoreAt => {
+                continue;
+            }
+            OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::ViewReshaped(_)
+            | OpKind::ViewTransposed(_)
+            | OpKind::ViewBitcast(_) => {
                 continue;
             }
             OpKind::RemoteStart { .. }

@@ -380,6 +380,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             Site::Defined { what, loc } => RunError::Poison { what: what.clone(), step, loc: loc.clone() },
             Site::Print { .. }
             | Site::Copy(_)
+            | Site::Reach(_)
             | Site::Remote(_)
             | Site::Semaphore { .. }
             | Site::Poison { .. }

@@ -29,6 +29,7 @@ mod mesh;
 mod movement;
 mod nest;
 mod plan;
+mod reach;
 mod reduce;
 mod schedule;
 mod scoped;

@@ -5,6 +5,7 @@
 
 use super::launch::{Ended, Running};
 use super::memory::poison;
+use super::reach::{End, indices};
 use super::site::{Action, CopySite, CopyStep, RemoteSite, Site};
 use crate::exec::RunError;
 use crate::ir::{BinaryOp, DType, Literal, Loc};
@@ -206,7 +207,7 @@ impl Running<'_> {
 
     /// # Safety
     /// As [`copy`].
-    unsafe fn copy(&mut self, site: &CopySite, slots: *const Slot, at: usize, rows: i64) -> Result<(), RunError> {
+    pub(super) unsafe fn copy(&mut self, site: &CopySite, slots: *const Slot, at: usize, rows: i64) -> Result<(), RunError> {
         let dims = self.extent(site, rows)?;
         let bytes = bytes(&dims, site.dtype);
         if site.what == CopyStep::Wait {
@@ -215,10 +216,14 @@ impl Running<'_> {
                 None => self.semaphores[site.group].wait(at, bytes as i64, &self.grid, &site.loc),
             };
         }
-        // SAFETY: by this function's contract there are two slots, valid for the shape and so for fewer rows of it.
+        // SAFETY: by this function's contract there are the slots of both ends, valid for the shape and so for fewer rows of it.
         unsafe {
-            let ends = [*slots, *slots.add(1)];
-            transfer(&dims, &ends, site.dtype, site.memories[0] == site.memories[1], site.what == CopyStep::Add)?;
+            if site.chains.iter().any(|chain| !chain.casts.is_empty()) {
+                each_element(site, slots, dims, bytes)?;
+            } else {
+                let ends = [*slots, *slots.add(1)];
+                transfer(&dims, &ends, site.dtype, site.memories[0] == site.memories[1], site.what == CopyStep::Add)?;
+            }
         }
         match &self.seat {
             Some(seat) => seat.signal((site.group, at), bytes as i64, HERE, &self.grid, &site.loc),
@@ -270,6 +275,28 @@ fn dense(dims: &[usize; RANK]) -> [i64; RANK] {
     strides
 }
 
+/// Copies, or combines, through views of another width: what is written was read before.
+///
+/// # Safety
+/// There are the slots of both ends, valid for the elements of these dimensions.
+unsafe fn each_element(site: &CopySite, slots: *const Slot, dims: [usize; RANK], bytes: usize) -> Result<(), RunError> {
+    let [source, target] = &site.chains;
+    // SAFETY: by this function's contract.
+    let (from, to) = unsafe { (End::new(source, slots), End::new(target, slots.add(1 + source.casts.len()))) };
+    let mut held: Vec<Literal> = vec![];
+    held.try_reserve_exact(bytes).map_err(|_| RunError::OutOfMemory { bytes })?;
+    // SAFETY: as above.
+    held.extend(indices(dims).map(|index| unsafe { from.get(&index) }));
+    for (index, moved) in indices(dims).zip(held) {
+        // SAFETY: as above.
+        unsafe {
+            let sum = if site.what == CopyStep::Add { math::binary(BinaryOp::Add, to.get(&index), moved) } else { None };
+            to.set(&index, sum.unwrap_or(moved));
+        }
+    }
+    Ok(())
+}
+
 /// Copies, or combines, row by row.
 ///
 /// # Safety
@@ -313,7 +340,7 @@ unsafe fn each_row(dims: &[usize; RANK], from: &Slot, to: &Slot, dtype: DType, c
 
 /// # Safety
 /// The address is valid for reads of an element.
-unsafe fn get(at: *const u8, dtype: DType) -> Literal {
+pub(super) unsafe fn get(at: *const u8, dtype: DType) -> Literal {
     // SAFETY: by this function's contract.
     let bits = unsafe {
         match dtype.bytes() {
@@ -327,7 +354,7 @@ unsafe fn get(at: *const u8, dtype: DType) -> Literal {
 
 /// # Safety
 /// The address is valid for writes of an element.
-unsafe fn set(at: *mut u8, element: Literal) {
+pub(super) unsafe fn set(at: *mut u8, element: Literal) {
     let bits = element.memory();
     // SAFETY: by this function's contract.
     unsafe {

@@ -87,6 +87,8 @@ pub(super) struct Plan<'k> {
     demand: Vec<Demand>,
     /// By value of memory: the number of the operand, or of the region's own memory, that it is a view of.
     memory: Vec<usize>,
+    /// By value: whether it is memory seen as elements of another width.
+    cast: Vec<bool>,
     /// Positions of what writes each of these memories.
     stores: Vec<Vec<u32>>,
     /// Memories that copies of other devices write.
@@ -113,6 +115,7 @@ impl<'k> Plan<'k> {
             place: vec![Place::Inline; values],
             demand: vec![Demand::default(); values],
             memory: vec![],
+            cast: vec![false; values],
             stores: vec![],
             received: vec![],
             positions: HashMap::new(),
@@ -184,6 +187,11 @@ impl<'k> Plan<'k> {
         self.memory[v.0 as usize]
     }
 
+    /// Whether a value is memory seen as elements of another width, which have no address.
+    pub(super) fn is_cast(&self, v: Value) -> bool {
+        self.cast[v.0 as usize]
+    }
+
     /// Whether copies of other devices come here.
     pub(super) fn receives(&self) -> bool {
         !self.received.is_empty()
@@ -210,6 +218,10 @@ impl<'k> Plan<'k> {
             }
             for v in &op.results {
                 self.def[v.0 as usize] = Some(index);
+            }
+            if let (true, &[view]) = (op.kind.is_view(), op.results.as_slice()) {
+                let [from, to] = [op.operands[0], view].map(|v| self.kernel.ty(v).dtype().bits());
+                self.cast[view.0 as usize] = self.is_cast(op.operands[0]) || from != to;
             }
             if let Some(written) = op.kind.writes() {
                 let memory = self.memory(op.operands[written]);
@@ -335,6 +347,8 @@ impl<'k> Plan<'k> {
             OpKind::Reduce { op: ReduceOp::ArgMax | ReduceOp::ArgMin, .. } => true,
             OpKind::Extract(_) | OpKind::Print(_) => true,
             OpKind::Bitcast(_) => self.folds(op),
+            OpKind::Store => self.is_cast(op.operands[0]),
+            OpKind::LoadMasked(_) | OpKind::StoreMasked => true,
             _ => false,
         }
     }
@@ -358,7 +372,7 @@ impl<'k> Plan<'k> {
         match &op.kind {
             OpKind::Bitcast(_) if self.folds(op) => Place::Memory,
             OpKind::Load(_) => {
-                if demand.dense || self.overwritten(op, v, pos, demand.end) {
+                if demand.dense || self.is_cast(op.operands[0]) || self.overwritten(op, v, pos, demand.end) {
                     Place::Memory
                 } else {
                     Place::Inline
@@ -410,9 +424,16 @@ impl<'k> Plan<'k> {
             | OpKind::Check(_)
             | OpKind::Defined(_) => Place::Memory,
             OpKind::Reduce { .. } | OpKind::Dot { .. } | OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => Place::Memory,
-            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
-                Place::Inline
-            }
+            OpKind::LoadMasked(_) => Place::Memory,
+            OpKind::LoadScalar
+            | OpKind::StoreScalar
+            | OpKind::StoreMasked
+            | OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::ViewReshaped(_)
+            | OpKind::ViewTransposed(_)
+            | OpKind::ViewBitcast(_)
+            | OpKind::SemaphoreAt => Place::Inline,
             OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::DeviceId => Place::Inline,
             OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => Place::Inline,
             OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => Place::Inline,

@@ -3,7 +3,7 @@
 
 use super::body::{Body, OWN};
 use super::context::{Context, Helpers};
-use super::mem::{Mem, Origin};
+use super::mem::Mem;
 use super::movement::{ALL, HERE};
 use super::semaphore::Group;
 use super::site::{Action, CopySite, CopyStep, Extent, RemoteSite, Site};
@@ -12,11 +12,14 @@ use cranelift::prelude::{InstBuilder, Value as Clif, types};
 use std::mem::offset_of;
 
 impl<'k> Body<'_, '_, 'k> {
-    /// `view` and `view_squeezed`: the same memory from another start, with other strides.
+    /// A view: the same memory from another start, with other strides, or as other elements.
     pub(super) fn view(&mut self, op: &'k Op) -> Result<(), String> {
         let result = op.results[0];
         let view = match &op.kind {
             OpKind::View { shape, strides } => self.part(op, &op.operands[1..], *shape, strides)?,
+            OpKind::ViewTransposed(perm) => self.memory_of(op.operands[0])?.transposed(perm, self.kernel.ty(result).shape()),
+            OpKind::ViewReshaped(shape) => self.memory_of(op.operands[0])?.reshaped(*shape).ok_or("a view without strides")?,
+            OpKind::ViewBitcast(dtype) => self.memory_of(op.operands[0])?.cast(*dtype, self.kernel.ty(result).shape()),
             OpKind::ViewSqueezed(axes) => self.memory_of(op.operands[0])?.squeezed(axes, self.kernel.ty(result).shape()),
             _ => return Err("no view".into()),
         };
@@ -147,6 +150,9 @@ impl<'k> Body<'_, '_, 'k> {
 
     /// `remote_dma_start`.
     pub(super) fn remote_copy(&mut self, op: &'k Op) -> Result<(), String> {
+        if op.operands[..2].iter().any(|&end| self.plan.is_cast(end)) {
+            return Err("a copy to another device takes memory as it is, not seen as elements of another width".into());
+        }
         self.flush();
         let used = self.used;
         let (copy, slots, receive) = self.copied(op)?;
@@ -179,10 +185,7 @@ impl<'k> Body<'_, '_, 'k> {
         let [source, target] = [op.operands[0], op.operands[1]];
         let (group, at) = self.values.semaphores[&op.operands[2]];
         let ends = [self.memory_of(source)?, self.memory_of(target)?];
-        let arrays = ends.clone().map(|mem| match mem.origin {
-            Origin::Param(param) => param,
-            Origin::Arena(_) | Origin::Pointer(_) => 0,
-        });
+        let arrays = ends.clone().map(|mem| mem.param().unwrap_or(0));
         let what = match &op.kind {
             OpKind::DmaStart { add: true, .. } => CopyStep::Add,
             OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } => CopyStep::Start,
@@ -193,6 +196,7 @@ impl<'k> Body<'_, '_, 'k> {
             dtype: ty.dtype(),
             shape: ty.is_ref().then(|| ty.shape()),
             arrays,
+            chains: ends.clone().map(|mem| Self::chain(&mem)),
             group,
             memories: [source, target].map(|end| self.plan.memory(end)),
             what,

@@ -57,6 +57,8 @@ pub(super) fn illegal(rule: &legalise::Rule) -> &'static str {
         legalise::Rule::StoreBesideCopy { .. } => {
             "wait for the copy first, or store whole rows at a start that is seen to be a multiple of 8"
         }
+        legalise::Rule::Wide(_) => "view nearer elements, or fewer of them",
+        legalise::Rule::Whole { .. } => "make the memory smaller, or start at constants, so that only that part is loaded",
         legalise::Rule::Semaphores { .. } => "wait for several copies with one semaphore",
         legalise::Rule::Pipelining(_) => "the simulator runs it; for the chip say `buffered(1)`, `buffered(2)` or nothing",
         legalise::Rule::Vector { .. } => "give it a second dimension, as in [1, n], or cast it to 32 bits as it is loaded",
@@ -115,6 +117,8 @@ fn rule(rule: &Rule) -> &'static str {
             "devices share what the launch gives each of them; windows and the memory of a region come and go on their own"
         }
         Rule::Pipelining { .. } => "leave the word out; two buffers already let a block arrive while the last one is computed",
+        Rule::ViewStrides { .. } => "reshape the whole memory before taking a part of it, or load the part and reshape the tile",
+        Rule::ScalarBits { .. } => "read the elements as they are, and take them apart with shifts",
         Rule::OperandRole { .. } => "the operand's row in docs/ir.md says where it lies",
         Rule::TooDeep { .. } => "split the kernel, or decide with `choose` and `select`",
     }
@@ -168,9 +172,7 @@ pub(super) fn launch(error: &LaunchError) -> String {
 /// Advice for a run that failed.
 pub(super) fn run(error: &RunError) -> String {
     match error {
-        RunError::OutOfBounds { .. } => {
-            "a slice is not clamped: bound its start so that it lies inside the operand's block".to_string()
-        }
+        RunError::OutOfBounds { .. } => "nothing is clamped: bound the start so that all of it lies inside the operand".to_string(),
         RunError::BlockIndex { block: BlockDim::Element { .. }, .. } => {
             "bound the start in the index map, or let the window reach beyond the array".to_string()
         }

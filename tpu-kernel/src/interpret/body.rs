@@ -3,7 +3,7 @@
 use super::memory::{Memories, Site, View};
 use super::random::Random;
 use super::semaphore::Counters;
-use super::tile::{Data, Tile};
+use super::tile::{Data, Index, Tile, unravel};
 use super::{dot, reduce, shape, sort};
 use crate::exec::print::{Shown, format};
 use crate::exec::{Log, Printed, RunError};
@@ -100,17 +100,28 @@ impl<'a> Machine<'a> {
                 return Ok(vec![]);
             }
             OpKind::Load(size) => self.load(op, *size)?,
-            OpKind::LoadScalar => Data::Scalar(self.memories.get(self.element(op, 1)?, &[0; MAX_RANK])),
+            OpKind::LoadScalar => Data::Scalar(self.memories.get(&self.element(op, 1)?, &[0; MAX_RANK])),
             OpKind::StoreScalar => {
                 let (place, scalar) = (self.element(op, 2)?, self.get(op.operands[1]).scalar());
-                self.memories.set(place, &[0; MAX_RANK], scalar);
+                self.memories.set(&place, &[0; MAX_RANK], scalar);
                 return Ok(vec![]);
             }
             OpKind::View { shape, strides } => {
                 let (memory, starts) = (self.get(op.operands[0]).memory(), self.indices(&op.operands[1..]));
-                Data::Memory(self.memories.part(memory, &starts, *shape, strides, &self.site(op))?)
+                Data::Memory(self.memories.part(&memory, &starts, *shape, strides, &self.site(op))?)
             }
             OpKind::ViewSqueezed(axes) => Data::Memory(self.get(op.operands[0]).memory().squeezed(axes)),
+            OpKind::ViewReshaped(shape) => Data::Memory(self.get(op.operands[0]).memory().reshaped(*shape)),
+            OpKind::ViewTransposed(perm) => Data::Memory(self.get(op.operands[0]).memory().transposed(perm)),
+            OpKind::ViewBitcast(dtype) => {
+                let shape = self.kernel.ty(op.results[0]).shape();
+                Data::Memory(self.memories.cast(self.get(op.operands[0]).memory(), *dtype, shape))
+            }
+            OpKind::LoadMasked(shape) => self.load_masked(op, *shape)?,
+            OpKind::StoreMasked => {
+                self.store_masked(op)?;
+                return Ok(vec![]);
+            }
             OpKind::SemaphoreAt => {
                 let (semaphores, index) = (self.get(op.operands[0]).semaphores(), self.indices(&op.operands[1..]));
                 Data::Semaphores(self.counters.at(semaphores, &index, &self.site(op))?)
@@ -121,7 +132,7 @@ impl<'a> Machine<'a> {
             }
             OpKind::DmaWait => {
                 let (semaphore, (_, target)) = (self.get(op.operands[2]).semaphores(), self.ends(op)?);
-                let bytes = target.shape.elements() * self.memories.dtype(target).bytes();
+                let bytes = target.shape.elements() * self.memories.dtype(&target).bytes();
                 let site = Site { step: &self.step, loc: &op.loc };
                 self.counters.wait(semaphore, bytes as i64, &site)?;
                 return Ok(vec![]);
@@ -228,7 +239,16 @@ impl<'a> Machine<'a> {
             OpKind::Dot { dims, precision } => {
                 dot::dot(operands[0].tile(), operands[1].tile(), dims, *precision, ty.dtype(), ty.shape()).into()
             }
-            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
+            OpKind::LoadScalar
+            | OpKind::StoreScalar
+            | OpKind::LoadMasked(_)
+            | OpKind::StoreMasked
+            | OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::ViewReshaped(_)
+            | OpKind::ViewTransposed(_)
+            | OpKind::ViewBitcast(_)
+            | OpKind::SemaphoreAt => {
                 unreachable!("`op` has those on memory")
             }
             OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => unreachable!("`op` has those on memory"),
@@ -297,7 +317,7 @@ impl<'a> Machine<'a> {
     /// The elements of an operand's memory.
     pub(super) fn elements(&mut self, operand: usize) -> &mut Tile {
         let view = self.get(self.kernel.body.args[operand]).memory();
-        self.memories.elements(view)
+        self.memories.elements(&view)
     }
 
     fn site<'s>(&'s self, op: &'s Op) -> Site<'s> {
@@ -309,14 +329,55 @@ impl<'a> Machine<'a> {
     }
 
     fn load(&self, op: &Op, size: Shape) -> Result<Data, RunError> {
-        Ok(self.memories.read(self.part(op, size, 1)?).into())
+        Ok(self.memories.read(&self.part(op, size, 1)?).into())
     }
 
     fn store(&mut self, op: &Op) -> Result<(), RunError> {
         let data = self.get(op.operands[1]).clone();
         let part = self.part(op, data.tile().shape, 2)?;
-        self.memories.write(part, data.tile());
+        self.memories.write(&part, data.tile());
         Ok(())
+    }
+
+    fn load_masked(&self, op: &Op, shape: Shape) -> Result<Data, RunError> {
+        let (mask, other) = (self.get(op.operands[1]).tile(), self.get(op.operands[2]).tile());
+        let memory = self.get(op.operands[0]).memory();
+        let mut elements = Vec::with_capacity(shape.elements());
+        for at in 0..shape.elements() {
+            elements.push(match self.lane(op, &memory, mask, at)? {
+                Some(index) => self.memories.get(&memory, &index),
+                None => other.at(at),
+            });
+        }
+        Ok(Tile::new(other.dtype, shape, |at| elements[at]).into())
+    }
+
+    fn store_masked(&mut self, op: &Op) -> Result<(), RunError> {
+        let (stored, mask) = (self.get(op.operands[1]).clone(), self.get(op.operands[2]).clone());
+        let memory = self.get(op.operands[0]).memory();
+        let lanes: Result<Vec<_>, _> = (0..mask.tile().bits.len()).map(|at| self.lane(op, &memory, mask.tile(), at)).collect();
+        for (at, index) in lanes?.into_iter().enumerate() {
+            if let Some(index) = index {
+                self.memories.set(&memory, &index, stored.tile().at(at));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the lane at a row-major position of a masked access lies in the memory, if it is on.
+    fn lane(&self, op: &Op, memory: &View, mask: &Tile, at: usize) -> Result<Option<Index>, RunError> {
+        if mask.at(at).as_bool() != Some(true) {
+            return Ok(None);
+        }
+        let mut index = unravel(at, mask.shape.dims());
+        for (axis, &start) in op.operands[3..].iter().enumerate() {
+            let (start, extent) = (i64::from(self.get(start).i32()) + index[axis] as i64, memory.shape.dim(axis));
+            let Some(inside) = usize::try_from(start).ok().filter(|&i| i < extent) else {
+                return Err(self.memories.outside(memory, axis, start, 1, extent, &self.site(op)));
+            };
+            index[axis] = inside;
+        }
+        Ok(Some(index))
     }
 
     /// The one element of scalar memory that the operands from `first` on name.
@@ -328,7 +389,7 @@ impl<'a> Machine<'a> {
     /// The part of the first operand that starts where the operands from `first` on say.
     fn part(&self, op: &Op, size: Shape, first: usize) -> Result<View, RunError> {
         let (memory, starts) = (self.get(op.operands[0]).memory(), self.indices(&op.operands[first..]));
-        self.memories.part(memory, &starts, size, &vec![1; starts.len()], &self.site(op))
+        self.memories.part(&memory, &starts, size, &vec![1; starts.len()], &self.site(op))
     }
 
     /// Source and target of a copy, as far as it goes.
@@ -351,14 +412,14 @@ impl<'a> Machine<'a> {
     /// Copies at once: nothing may tell before the wait. Source and target may overlap: what is written was read before.
     fn start_copy(&mut self, op: &Op, add: bool) -> Result<(), RunError> {
         let (source, target) = self.ends(op)?;
-        let mut moved = self.memories.read(source);
+        let mut moved = self.memories.read(&source);
         if add {
-            let there = self.memories.read(target);
+            let there = self.memories.read(&target);
             moved = Tile::new(moved.dtype, moved.shape, |at| {
                 math::binary(BinaryOp::Add, there.at(at), moved.at(at)).expect("verified: numbers")
             });
         }
-        self.memories.write(target, &moved);
+        self.memories.write(&target, &moved);
         let semaphore = self.get(op.operands[2]).semaphores();
         let site = Site { step: &self.step, loc: &op.loc };
         self.counters.signal(semaphore, (moved.bits.len() * moved.dtype.bytes()) as i64, &site)
@@ -368,8 +429,8 @@ impl<'a> Machine<'a> {
     fn start_remote_copy(&mut self, op: &Op) -> Result<(), RunError> {
         self.alone(op.operands[4], "a copy", op)?;
         let (source, target) = self.ends(op)?;
-        let moved = self.memories.read(source);
-        self.memories.write(target, &moved);
+        let moved = self.memories.read(&source);
+        self.memories.write(&target, &moved);
         let site = Site { step: &self.step, loc: &op.loc };
         for &semaphore in &op.operands[2..4] {
             self.counters.signal(self.get(semaphore).semaphores(), (moved.bits.len() * moved.dtype.bytes()) as i64, &site)?;

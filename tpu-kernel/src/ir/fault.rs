@@ -373,6 +373,22 @@ pub enum Rule {
         /// What a window says of its pipeline, and may not.
         what: String,
     },
+    /// V052
+    #[error("a view of [{from}] as [{to}] has no strides: the elements that become one dimension do not lie at one distance")]
+    ViewStrides {
+        /// The shape of the memory.
+        from: Shape,
+        /// The wanted shape.
+        to: Shape,
+    },
+    /// V053
+    #[error("scalar memory of {from} cannot be seen as {to}: its elements keep their width of {} bits", .from.bits())]
+    ScalarBits {
+        /// The element type of the memory.
+        from: DType,
+        /// The wanted element type.
+        to: DType,
+    },
 }
 
 fn outside(operand: &str, axis: usize, start: i64, size: usize, extent: usize) -> String {
@@ -435,6 +451,8 @@ impl Rule {
             Rule::OperandRole { .. } => "V045",
             Rule::Semaphores { .. } => "V046",
             Rule::Pipelining { .. } => "V049",
+            Rule::ViewStrides { .. } => "V052",
+            Rule::ScalarBits { .. } => "V053",
             Rule::Barrier => "V055",
             Rule::ElsewhereOperand { .. } => "V056",
         }

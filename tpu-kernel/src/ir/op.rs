@@ -148,6 +148,17 @@ pub enum OpKind {
     },
     /// The same memory without these dimensions, each of size 1.
     ViewSqueezed(Vec<usize>),
+    /// The same elements in row-major order under another shape. There must be strides for it.
+    ViewReshaped(Shape),
+    /// Dimension `d` of the view is dimension `perm[d]` of the memory.
+    ViewTransposed(Vec<usize>),
+    /// The same bits as another element type, as [`OpKind::Bitcast`] of a tile has them.
+    ViewBitcast(DType),
+    /// `load_masked ref, mask, other, starts…`: the tile of this shape from that corner on where the mask is true, which lies inside;
+    /// elsewhere that of `other`.
+    LoadMasked(Shape),
+    /// `store_masked ref, tile, mask, starts…`: writes where the mask is true, which lies inside.
+    StoreMasked,
     /// `semaphore_at semaphores, indices…`: one of them.
     SemaphoreAt,
     /// `dma_start source, target, semaphore[, rows]`: begins a copy between memories of one shape; when it is done the semaphore
@@ -295,6 +306,11 @@ impl OpKind {
             OpKind::StoreScalar => "store_scalar",
             OpKind::View { .. } => "view",
             OpKind::ViewSqueezed(_) => "view_squeezed",
+            OpKind::ViewReshaped(_) => "view_reshaped",
+            OpKind::ViewTransposed(_) => "view_transposed",
+            OpKind::ViewBitcast(_) => "view_bitcast",
+            OpKind::LoadMasked(_) => "load_masked",
+            OpKind::StoreMasked => "store_masked",
             OpKind::SemaphoreAt => "semaphore_at",
             OpKind::DmaStart { .. } => "dma_start",
             OpKind::DmaWait => "dma_wait",
@@ -321,10 +337,22 @@ impl OpKind {
     /// Which of its operands is memory that it writes.
     pub const fn writes(&self) -> Option<usize> {
         match self {
-            OpKind::Store | OpKind::StoreScalar => Some(0),
+            OpKind::Store | OpKind::StoreMasked | OpKind::StoreScalar => Some(0),
             OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } => Some(1),
             _ => None,
         }
+    }
+
+    /// Whether its result is a view of its first operand.
+    pub const fn is_view(&self) -> bool {
+        matches!(
+            self,
+            OpKind::View { .. }
+                | OpKind::ViewSqueezed(_)
+                | OpKind::ViewReshaped(_)
+                | OpKind::ViewTransposed(_)
+                | OpKind::ViewBitcast(_)
+        )
     }
 
     /// Whether the operation neither touches memory or the state of the launch, nor fails, nor holds regions: it may be
@@ -339,6 +367,11 @@ impl OpKind {
                 | OpKind::StoreScalar
                 | OpKind::View { .. }
                 | OpKind::ViewSqueezed(_)
+                | OpKind::ViewReshaped(_)
+                | OpKind::ViewTransposed(_)
+                | OpKind::ViewBitcast(_)
+                | OpKind::LoadMasked(_)
+                | OpKind::StoreMasked
                 | OpKind::SemaphoreAt
                 | OpKind::DmaStart { .. }
                 | OpKind::DmaWait

@@ -22,6 +22,7 @@ mod elsewhere;
 mod formula;
 mod hbm;
 mod index;
+mod masked;
 mod math;
 mod memory;
 mod panics;

@@ -48,6 +48,9 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         | OpKind::Print(_)
         | OpKind::Check(_)
         | OpKind::Defined(_) => structure::native(chip, kind, operands),
+        // Seen on the tile that is loaded or stored.
+        OpKind::ViewReshaped(_) | OpKind::ViewTransposed(_) | OpKind::ViewBitcast(_) => false,
+        OpKind::LoadMasked(_) | OpKind::StoreMasked => false,
         OpKind::LoadScalar | OpKind::StoreScalar | OpKind::ViewSqueezed(_) | OpKind::DmaWait | OpKind::RemoteStart { .. } => {
             memory::native(operands[0])
         }

@@ -8,6 +8,7 @@ use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Literal, Loc, Op, OpKind, Region, Type, Value};
 use crate::launch::Binding;
 use crate::legalise::divisible::{self, Fact};
+use crate::legalise::illegal::called;
 use crate::legalise::{Illegal, Rule};
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -62,7 +63,7 @@ impl<'a> Function<'a> {
 
     /// A refusal of an operation.
     pub(super) fn refuse(&self, op: &Op, rule: Rule) -> Illegal {
-        Illegal { chip: self.chip.name, at: op.kind.mnemonic().to_string(), rule, loc: op.loc.clone() }
+        Illegal { chip: self.chip.name, at: called(&op.kind).to_string(), rule, loc: op.loc.clone() }
     }
 
     /// The lines so far, constants first.

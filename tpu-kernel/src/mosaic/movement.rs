@@ -31,6 +31,8 @@ pub(super) const fn space(space: Space) -> &'static str {
 /// The extents of a view as the view before it holds them.
 #[derive(Clone)]
 pub(super) struct Known {
+    /// The operand of which it is a view.
+    operand: Option<String>,
     dims: Vec<SliceDim>,
 }
 
@@ -85,7 +87,8 @@ impl Function<'_> {
             sizes.push(size);
             kept += 1;
         }
-        self.known.insert(op.results[0], Known { dims: with_squeezed(&held, dims) });
+        let operand = self.operand(memory);
+        self.known.insert(op.results[0], Known { operand, dims: with_squeezed(&held, dims) });
         let text = memref_of(sizes.iter().map(usize::to_string), ty);
         let (name, whole) = (self.name(memory), self.memref(memory));
         let part = self.emit(format!("tpu.memref_slice {name}[{}] : {whole} -> {text}", names.join(", ")));
@@ -115,13 +118,19 @@ impl Function<'_> {
         self.squeeze(name, ty.shape().dims(), axes, ty).0
     }
 
+    /// The name of the operand that a memory is.
+    fn operand(&self, memory: Value) -> Option<String> {
+        let memory = self.arrays.get(&memory).copied().unwrap_or(memory);
+        self.kernel.param_of(memory).map(|(_, param)| param.name.clone())
+    }
+
     fn known(&self, memory: Value) -> Known {
         self.known.get(&memory).cloned().unwrap_or_else(|| {
             let start = Fact { zeros: 31, number: Some(0) };
             let held = self.extents(memory);
             let dim =
                 |&(n, squeezed): &(usize, bool)| SliceDim { extent: Some(n), start, size: Some(n), stride: 1, kept: !squeezed };
-            Known { dims: held.iter().map(dim).collect() }
+            Known { operand: self.operand(memory), dims: held.iter().map(dim).collect() }
         })
     }
 
@@ -144,7 +153,8 @@ impl Function<'_> {
         let mut ends = vec![];
         for &memory in &op.operands[..2] {
             let ty = self.ty(memory);
-            let slice = Slice { bits: ty.dtype().bits(), dims: self.known(memory).dims, rows: rows.map(|v| self.fact(v)) };
+            let known = self.known(memory);
+            let slice = Slice { name: known.operand, bits: ty.dtype().bits(), dims: known.dims, rows: rows.map(|v| self.fact(v)) };
             if let Some(rule) = slice.refusal() {
                 return Err(self.refuse(op, rule));
             }

@@ -95,6 +95,7 @@ impl<'a> Marker<'a> {
             }
             let effect = match op.kind {
                 OpKind::Store | OpKind::While | OpKind::Gather { .. } | OpKind::Check(_) | OpKind::Defined(_) => true,
+                OpKind::LoadMasked(_) | OpKind::StoreMasked => true,
                 OpKind::Print(_) | OpKind::PrngSeed | OpKind::PrngBits(_) => true,
                 OpKind::StoreScalar | OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => true,
                 // A read sees what others signal; it stays where they do.

@@ -53,14 +53,17 @@
 //! | V045 | whole arrays lie in HBM, prefetched ones in SMEM, scratch in VMEM or SMEM |
 //! | V046 | an operand, or an argument of a region, is at most 4096 semaphores |
 //! | V049 | a window has 1 to 16 buffers; `lookahead` is for inputs, `revisit` for outputs |
+//! | V052 | a view under another shape has strides |
+//! | V053 | a bitcast of scalar memory keeps the width of its elements |
 
 mod memory;
 
+use crate::ir::layout::Layout;
 use crate::ir::{
     BlockDim, DType, Fault, Kernel, Loc, MAX_BUFFERS, MAX_DEPTH, MAX_RANK, Op, OpKind, ParamKind, Pipelining, Region, Revisit,
     Rule, Semantics, SemaphoreKind, Shape, SizeExpr, Space, Type, Value, Window, infer, tile,
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// More semaphores than any chip has room for.
 const MAX_SEMAPHORES: usize = 4096;
@@ -70,7 +73,8 @@ pub fn verify(kernel: &Kernel) -> Result<(), Vec<Fault>> {
     let state = kernel.types.iter().map(|_| State::Unseen).collect();
     let constants = vec![None; kernel.types.len()];
     let written = vec![false; kernel.params.len()];
-    let mut verifier = Verifier { kernel, faults: vec![], state, constants, written, scopes: vec![], depth: 0 };
+    let layouts = HashMap::new();
+    let mut verifier = Verifier { kernel, faults: vec![], state, constants, layouts, written, scopes: vec![], depth: 0 };
     verifier.kernel();
     if verifier.faults.is_empty() { Ok(()) } else { Err(verifier.faults) }
 }
@@ -96,6 +100,8 @@ struct Verifier<'a> {
     state: Vec<State>,
     /// By value: i32 constants.
     constants: Vec<Option<i32>>,
+    /// Of views: how far their elements lie apart.
+    layouts: HashMap<Value, Layout>,
     /// By operand: whether a store writes it.
     written: Vec<bool>,
     /// Values of each open region.

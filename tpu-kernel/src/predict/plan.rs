@@ -288,6 +288,8 @@ impl<'a> Planner<'a> {
                 store.add(Unit::Store, all_registers(self.ty(op.operands[1])) / rates.stores);
                 now(store);
             }
+            OpKind::LoadMasked(_) | OpKind::StoreMasked => unreachable!("legalised: loads, stores and selections"),
+            OpKind::ViewReshaped(_) | OpKind::ViewTransposed(_) | OpKind::ViewBitcast(_) => unreachable!("legalised: of tiles"),
             // The scalar unit's, and copies: elsewhere.
             OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {}
             OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => {}

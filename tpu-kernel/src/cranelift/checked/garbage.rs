@@ -3,13 +3,18 @@
 use super::order::Random;
 use crate::ir::DType;
 
-/// Fills the elements of which the shadow says that they are poison.
+/// The elements of which a shadow says that they are poison.
+pub(super) fn poison_of(shadow: &[u8]) -> impl Iterator<Item = usize> {
+    shadow.iter().enumerate().filter(|(_, poison)| **poison != 0).map(|(at, _)| at)
+}
+
+/// Fills these elements.
 ///
 /// # Safety
-/// `to` is valid for writes of an element for each of the shadow's.
-pub(super) unsafe fn scatter(to: *mut u8, dtype: DType, shadow: &[u8], random: &mut Random) {
+/// `to` is valid for writes of each of them.
+pub(super) unsafe fn scatter(to: *mut u8, dtype: DType, elements: impl Iterator<Item = usize>, random: &mut Random) {
     let mut state = random.below(u64::MAX) | 1;
-    for (at, _) in shadow.iter().enumerate().filter(|(_, poison)| **poison != 0) {
+    for at in elements {
         // Xorshift (Marsaglia 2003): fast, and good enough for garbage.
         state ^= state << 13;
         state ^= state >> 7;

@@ -5,6 +5,7 @@
 use super::super::context::Helpers;
 use super::super::launch::Running;
 use super::super::movement::HERE;
+use super::super::reach::each_lane;
 use super::super::site::{Action, Site};
 use crate::exec::RunError;
 use std::ffi::c_void;
@@ -17,6 +18,7 @@ pub(super) fn install(helpers: &mut Helpers) {
     helpers.semaphore = semaphore;
     helpers.fill = fill;
     helpers.access = access;
+    helpers.reach = reach;
 }
 
 /// # Safety
@@ -81,5 +83,21 @@ unsafe extern "C" fn access(launch: *mut c_void, site: u32, slot: *const Slot) -
     let (sites, Some(watch)) = (running.sites, &mut running.watch) else { return DONE };
     let Some(Site::Access(site)) = sites.get(site as usize) else { return DONE };
     let done = watch.access(&mut running.semaphores, site, slot, &running.grid);
+    running.done(done)
+}
+
+/// # Safety
+/// As [`reach`](super::super::reach::reach).
+unsafe extern "C" fn reach(launch: *mut c_void, site: u32, slots: *const Slot) -> i64 {
+    // SAFETY: by this function's contract.
+    let running = unsafe { &mut *launch.cast::<Running<'_>>() };
+    let (sites, Some(watch)) = (running.sites, &mut running.watch) else { return DONE };
+    let Some(Site::Reach(site)) = sites.get(site as usize) else { return DONE };
+    // SAFETY: as above.
+    let done = unsafe {
+        let before = watch.lanes(&mut running.semaphores, site, slots, &running.grid, false);
+        let reached = before.and_then(|()| each_lane(site, slots, &running.grid));
+        reached.and_then(|()| watch.lanes(&mut running.semaphores, site, slots, &running.grid, true))
+    };
     running.done(done)
 }

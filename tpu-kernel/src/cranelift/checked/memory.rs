@@ -5,6 +5,7 @@
 //! goes when the memory goes.
 
 use super::region::Region;
+use crate::exec::RunError;
 use crate::ir::{DType, MAX_RANK};
 use std::borrow::Cow;
 use tpu_microkernels::tile::{RANK, Slot};
@@ -27,6 +28,14 @@ pub(super) struct Touched {
     pub writers: Vec<u32>,
 }
 
+/// So many of these, or an error where the host has no room for them.
+pub(super) fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, RunError> {
+    let mut all = vec![];
+    all.try_reserve_exact(count).map_err(|_| RunError::OutOfMemory { bytes: count.saturating_mul(size_of::<T>()) })?;
+    all.resize(count, value);
+    Ok(all)
+}
+
 /// Read by more than one.
 pub(super) const SEVERAL: u32 = u32::MAX;
 
@@ -40,7 +49,7 @@ pub(super) struct Memory {
     pub shape: Vec<usize>,
     pub shadow: Shadow,
     /// Of each element, the copies under way there: [`WRITTEN`], and how many read it. Empty until there is one.
-    pub marks: Vec<u16>,
+    pub marks: Vec<u32>,
     /// Copies under way here.
     pub flying: usize,
     pub touched: Option<Touched>,
@@ -51,7 +60,7 @@ pub(super) struct Memory {
 }
 
 /// A mark: a copy writes the element.
-pub(super) const WRITTEN: u16 = 1 << 15;
+pub(super) const WRITTEN: u32 = 1 << 31;
 
 impl Memory {
     pub(super) fn elements(&self) -> usize {
@@ -92,13 +101,13 @@ impl Memory {
     }
 
     /// Marks the elements of a copy that begins.
-    pub(super) fn mark(&mut self, region: &Region, writes: bool) {
-        let elements = self.elements();
+    pub(super) fn mark(&mut self, region: &Region, writes: bool) -> Result<(), RunError> {
         if self.marks.is_empty() {
-            self.marks = vec![0; elements];
+            self.marks = filled(0, self.elements())?;
         }
         self.flying += 1;
         region.each(&mut self.marks, |mark| *mark = if writes { *mark | WRITTEN } else { mark.saturating_add(1) });
+        Ok(())
     }
 
     /// Takes the marks of a copy off that is known to be done.

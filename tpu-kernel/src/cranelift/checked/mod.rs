@@ -12,12 +12,12 @@ mod region;
 mod run;
 mod watch;
 
-use super::site::Site;
+use super::site::{ReachSite, Site};
 use super::{Executable, body, jit, plan, widen};
 use crate::exec::{Args, Checking, RunError};
-use crate::ir::{DType, Kernel, Type, Value};
+use crate::ir::{DType, Kernel, Type};
 use crate::launch::Binding;
-use crate::passes::poison::track;
+use crate::passes::poison::{Tracked, track};
 use crate::{Error, passes};
 pub(super) use order::Random;
 use std::collections::HashMap;
@@ -42,6 +42,7 @@ struct Root {
     shape: Vec<usize>,
     /// The operand that it is.
     param: Option<usize>,
+    watched: bool,
     /// The memory that says which of its elements are poison.
     shadow: Option<usize>,
 }
@@ -59,9 +60,10 @@ impl CheckedExecutable {
         }
         let tracked = track(kernel);
         let widened = widen::widen(&tracked.kernel);
-        let roots = roots(&widened, &tracked.shadows);
+        let roots = roots(&widened, &tracked);
         let of_poison: Vec<usize> = roots.iter().filter_map(|root| root.shadow).collect();
-        let watched: Vec<bool> = (0..roots.len()).map(|number| !of_poison.contains(&number)).collect();
+        let watched: Vec<bool> =
+            roots.iter().enumerate().map(|(number, root)| root.watched && !of_poison.contains(&number)).collect();
         let mut exe = Executable::compile_watching(&widened, jit::features(), &watched).map_err(refuse)?;
         // A start outside a memory is outside its shadow, which is looked at first.
         let name = |shadow: &str| {
@@ -69,7 +71,7 @@ impl CheckedExecutable {
             own.map(|root| root.name.clone())
         };
         for site in &mut exe.tables.sites {
-            if let Site::Start { operand, .. } = site {
+            if let Site::Start { operand, .. } | Site::Reach(ReachSite { operand, .. }) = site {
                 *operand = name(operand).unwrap_or_else(|| std::mem::take(operand));
             }
         }
@@ -86,7 +88,7 @@ impl CheckedExecutable {
 }
 
 /// Memories by number: operands, then the memory of regions.
-fn roots(kernel: &Kernel, shadows: &HashMap<Value, Value>) -> Vec<Root> {
+fn roots(kernel: &Kernel, tracked: &Tracked) -> Vec<Root> {
     let numbers = plan::numbers(kernel);
     let mut roots: Vec<Option<Root>> = vec![None; numbers.len()];
     for (&value, &number) in &numbers {
@@ -97,7 +99,8 @@ fn roots(kernel: &Kernel, shadows: &HashMap<Value, Value>) -> Vec<Root> {
             dtype: if matches!(ty, Type::Semaphore(..)) { DType::I32 } else { ty.dtype() },
             shape: if ty.is_ref() { ty.shape().dims().to_vec() } else { vec![] },
             param: param.map(|(at, _)| at),
-            shadow: shadows.get(&value).and_then(|shadow| numbers.get(shadow).copied()),
+            watched: !tracked.unwatched.contains(&value),
+            shadow: tracked.shadows.get(&value).and_then(|shadow| numbers.get(shadow).copied()),
         });
     }
     roots.into_iter().flatten().collect()

@@ -5,6 +5,7 @@
 //! windows by elements for each element; nothing for a step.
 
 use super::super::window::{Array, Param};
+use super::memory::filled;
 use crate::exec::RunError;
 use crate::ir::{self, BlockDim, MAX_RANK};
 
@@ -29,15 +30,15 @@ pub(super) enum Again {
 }
 
 impl Output {
-    pub(super) fn new(param: &Param, array: &Array) -> Output {
+    pub(super) fn new(param: &Param, array: &Array) -> Result<Output, RunError> {
         let by_element = param.block.iter().any(|dim| matches!(dim, BlockDim::Element { .. }));
         let mut counts = [1; MAX_RANK];
         for (axis, dim) in param.block.iter().enumerate() {
             counts[axis] = if by_element { array.extent[axis] } else { dim.blocks(array.extent[axis]) };
         }
         let of = |counts: &[usize]| if counts.contains(&0) { 0 } else { counts.iter().product() };
-        let left = vec![0; of(&counts[..param.block.len()])];
-        Output { left, counts, by_element }
+        let left = filled(0, of(&counts[..param.block.len()]))?;
+        Ok(Output { left, counts, by_element })
     }
 
     fn number(&self, index: &[i32]) -> usize {
@@ -56,13 +57,13 @@ impl Output {
         }
     }
 
-    /// The block is left and written back. Gives who else wrote one of its elements, of windows by elements.
+    /// The block is left and written back; where nothing says what of it is poison, it counts as written. Gives who else wrote one of its elements, of windows by elements.
     pub(super) fn leave(
         &mut self,
         operand: &ir::Param,
         (param, array): (&Param, &Array),
         index: &[i32],
-        shadow: &[u8],
+        shadow: Option<&[u8]>,
         (thread, unwritten): (u32, bool),
     ) -> Result<Option<u32>, RunError> {
         let (mut missing, mut other) = (None, None);
@@ -73,7 +74,7 @@ impl Output {
         let bytes = param.dtype.bytes();
         param.rows(array, index, |inside, outside, length| {
             let (first, copy, count) = (inside / bytes, outside / bytes, length / bytes);
-            missing = missing.or_else(|| Some(first + shadow[copy..copy + count].iter().position(|&poison| poison != 0)?));
+            missing = missing.or_else(|| Some(first + shadow?[copy..copy + count].iter().position(|&poison| poison != 0)?));
             if self.by_element {
                 for left in &mut self.left[first..first + count] {
                     if *left != 0 && *left != thread {

@@ -8,8 +8,8 @@ use super::super::driver::{Driver, advance};
 use super::super::fetch::Pipeline;
 use super::super::memory::poison;
 use super::super::window::{Array, Param, Role};
-use super::garbage::scatter;
-use super::memory::{Memory, Shadow, Touched};
+use super::garbage::{poison_of, scatter};
+use super::memory::{Memory, Shadow, Touched, filled};
 use super::order::{Permutation, Random};
 use super::outputs::{Again, Output, never};
 use super::{CheckedExecutable, Watch, hooks};
@@ -45,20 +45,22 @@ pub(super) fn run(
     let arrays = binding.arrays.iter().cloned().chain(std::iter::repeat_n(vec![], shadows)).collect();
     let binding = Binding { arrays, ..binding.clone() };
     let mut driver = Driver::new(&checked.exe, &binding, args)?;
-    let result = if binding.grid.iter().any(|&n| n <= 0) { Ok(()) } else { Run::new(checked, &mut driver, checking).steps() };
+    let result =
+        if binding.grid.iter().any(|&n| n <= 0) { Ok(()) } else { Run::new(checked, &mut driver, checking).and_then(Run::steps) };
     checked.exe.pool.give(std::mem::take(&mut driver.memory));
     result
 }
 
 impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
-    fn new(checked: &'c CheckedExecutable, driver: &'d mut Driver<'r, 'a, 'b>, checking: Checking) -> Self {
+    fn new(checked: &'c CheckedExecutable, driver: &'d mut Driver<'r, 'a, 'b>, checking: Checking) -> Result<Self, RunError> {
         let params = checked.exe.kernel.params.len();
-        let outputs = (0..params).map(|at| {
-            driver.window(at).filter(|(param, _)| param.role == Role::Output).map(|(param, array)| Output::new(param, array))
-        });
-        let outputs = outputs.collect();
+        let output = |at| match driver.window(at).filter(|(param, _)| param.role == Role::Output) {
+            Some((param, array)) => Output::new(param, array).map(Some),
+            None => Ok(None),
+        };
+        let outputs = (0..params).map(output).collect::<Result<_, _>>()?;
         let garbage = (checking.seed != 0).then(|| Random::new(!checking.seed));
-        Run { checked, driver, checking, refs: vec![], open: vec![None; params], outputs, garbage }
+        Ok(Run { checked, driver, checking, refs: vec![], open: vec![None; params], outputs, garbage })
     }
 
     fn steps(mut self) -> Result<(), RunError> {
@@ -68,13 +70,13 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         self.refs = refs;
         let mut random = Random::new(self.checking.seed);
         let parallel = kernel.grid.iter().take_while(|dim| dim.semantics == Semantics::Parallel).count();
-        let threads: u64 = grid[..parallel].iter().map(|&n| n.unsigned_abs() as u64).product();
+        let threads = grid[..parallel].iter().fold(1u64, |all, &n| all.saturating_mul(u64::from(n.unsigned_abs())));
         let order = match self.checking.seed {
             0 => Permutation::identity(threads),
             _ => Permutation::drawn(threads, &mut random),
         };
         let names = kernel.grid[..parallel].iter().zip(&grid).map(|(dim, &extent)| (dim.name.clone(), extent)).collect();
-        self.driver.running.watch = Some(Box::new(Watch::new(self.memories(parallel > 0), random, self.garbage.clone(), names)));
+        self.driver.running.watch = Some(Box::new(Watch::new(self.memories(parallel > 0)?, random, self.garbage.clone(), names)));
         self.scramble();
         let mut rng = Rng::default();
         let mut context = self.driver.context(&extents, &raw mut rng);
@@ -152,7 +154,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
     }
 
     /// What is known of each memory before the first step.
-    fn memories(&mut self, threads: bool) -> Vec<Memory> {
+    fn memories(&mut self, threads: bool) -> Result<Vec<Memory>, RunError> {
         let kernel = &self.checked.exe.kernel;
         let base = self.driver.memory.pointer();
         let mut memories = vec![];
@@ -163,15 +165,19 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                 _ => root.shape.clone(),
             };
             let elements = if shape.contains(&0) { 0 } else { shape.iter().product() };
-            let out_array = param.is_some_and(|(_, param)| matches!(param.kind, ParamKind::OutArray(_)));
+            let out_array = root.watched && param.is_some_and(|(_, param)| matches!(param.kind, ParamKind::OutArray(_)));
             let shadow = match root.shadow {
                 Some(number) => Shadow::Memory(number),
-                None if out_array => Shadow::Own(vec![1; elements]),
+                None if out_array => Shadow::Own(filled(1, elements)?),
                 None => Shadow::Defined,
             };
             let own = |(at, param): (usize, &crate::ir::Param)| match param.window() {
                 Some(_) => self.driver.window(at).map_or(base, |(param, _)| base.wrapping_add(param.offset)),
                 None => self.refs[at].ptr,
+            };
+            let touched = match out_array && threads {
+                true => Some(Touched { readers: filled(0, elements)?, writers: filled(0, elements)? }),
+                false => None,
             };
             memories.push(Memory {
                 name: root.name.clone(),
@@ -181,12 +187,12 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                 shadow,
                 marks: vec![],
                 flying: 0,
-                touched: (out_array && threads).then(|| Touched { readers: vec![0; elements], writers: vec![0; elements] }),
+                touched,
                 inside: None,
                 corner: [0; MAX_RANK],
             });
         }
-        memories
+        Ok(memories)
     }
 
     /// Makes a block current, and leaves the one before.
@@ -225,7 +231,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                 }
             }
             if let (Some(shadow), Some(garbage)) = (self.shadow_of(at), &mut self.garbage) {
-                scatter(copy, param.dtype, shadow, garbage);
+                scatter(copy, param.dtype, poison_of(shadow), garbage);
             }
             let (inside, corner) = within(param, &array, index);
             (slot, inside, corner)
@@ -270,9 +276,9 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
         // SAFETY: the index was found inside when the block was opened.
         unsafe { param.close(array, &index, base.add(param.offset)) };
-        let (Some(output), Some(shadow)) = (&mut self.outputs[at], shadow) else { return Ok(()) };
+        let Some(output) = &mut self.outputs[at] else { return Ok(()) };
         let declared = &self.checked.exe.kernel.params[at];
-        match output.leave(declared, (param, array), &index, shadow, (thread, self.checking.unwritten))? {
+        match output.leave(declared, (param, array), &index, shadow.as_deref(), (thread, self.checking.unwritten))? {
             None => Ok(()),
             Some(other) => {
                 let block = index[..param.block.len()].to_vec();
@@ -303,7 +309,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             // SAFETY: the memory of a run has room for the operand's elements there, and nothing else uses its shadow now.
             unsafe {
                 if let (Some(shadow), Some(garbage)) = (self.shadow_of(at), &mut self.garbage) {
-                    scatter(self.refs[at].ptr, param.dtype, shadow, garbage);
+                    scatter(self.refs[at].ptr, param.dtype, poison_of(shadow), garbage);
                 }
             }
         }

@@ -8,8 +8,9 @@
 use super::super::launch::Running;
 use super::super::memory::poison;
 use super::super::movement::{bytes, transfer};
+use super::super::reach::{BEFORE, indices, inside};
 use super::super::semaphore::Group;
-use super::super::site::{AccessSite, CopySite, CopyStep};
+use super::super::site::{AccessSite, CopySite, CopyStep, ReachSite};
 use super::garbage::scatter;
 use super::memory::{Memory, SEVERAL, Shadow};
 use super::order::Random;
@@ -95,16 +96,57 @@ impl Watch {
         let region = self.memories[site.memory].region(slot, dims);
         let at = At { step, loc: &site.loc };
         self.apart(site.memory, &region, site.writes, if site.writes { "written" } else { "read" }, &at)?;
-        let memory = &self.memories[site.memory];
-        if site.writes
-            && memory.inside.is_some()
-            && let Some(element) = self.poison_inside(memory, &region)
-        {
-            let index = memory.index(element).iter().zip(memory.corner).map(|(&i, first)| i as i64 + first).collect::<Vec<_>>();
-            let what = format!("a store to operand `{}` at {index:?}", memory.name);
-            return Err(RunError::Poison { what, step: step.to_vec(), loc: site.loc.clone() });
+        if site.writes { self.stored(site.memory, &region, &site.loc, step) } else { Ok(()) }
+    }
+
+    /// A masked load or store, lane by lane where the mask is true: before it that no copy is under way there, `after` a store
+    /// that what is inside the array of an output is no poison.
+    ///
+    /// # Safety
+    /// The slots are those of the access.
+    pub(super) unsafe fn lanes(
+        &mut self,
+        semaphores: &mut [Group],
+        site: &ReachSite,
+        slots: *const Slot,
+        step: &[i32],
+        after: bool,
+    ) -> Result<(), RunError> {
+        let Some(number) = site.watched.filter(|_| site.masked) else { return Ok(()) };
+        if after && !(site.store && self.memories[number].inside.is_some()) {
+            return Ok(());
+        }
+        if !after {
+            self.progress(semaphores)?;
+        }
+        // SAFETY: by this function's contract.
+        let (mask, starts, part) = unsafe { (&*slots.add(1), &*slots.add(3), &*slots.add(BEFORE)) };
+        let first = self.memories[number].region(part, [1; RANK]);
+        for lane in indices(site.dims) {
+            // SAFETY: as above; a lane outside is an error of the access itself.
+            let Ok(Some(at)) = (unsafe { inside(site, mask, &starts.strides, lane, step) }) else { continue };
+            let element = at.iter().zip(first.strides).fold(first.start, |sum, (i, by)| sum + i * by);
+            let region = Region { start: element, ..first };
+            if after {
+                self.stored(number, &region, &site.loc, step)?;
+            } else {
+                let place = At { step, loc: &site.loc };
+                self.apart(number, &region, site.store, if site.store { "written" } else { "read" }, &place)?;
+            }
         }
         Ok(())
+    }
+
+    /// That what was stored inside the array of an output is no poison.
+    fn stored(&self, number: usize, region: &Region, loc: &Loc, step: &[i32]) -> Result<(), RunError> {
+        let memory = &self.memories[number];
+        if memory.inside.is_none() {
+            return Ok(());
+        }
+        let Some(element) = self.poison_inside(memory, region) else { return Ok(()) };
+        let index = memory.index(element).iter().zip(memory.corner).map(|(&i, first)| i as i64 + first).collect::<Vec<_>>();
+        let what = format!("a store to operand `{}` at {index:?}", memory.name);
+        Err(RunError::Poison { what, step: step.to_vec(), loc: loc.clone() })
     }
 
     /// The first element of the part that is poison and inside the array.
@@ -202,8 +244,8 @@ impl Watch {
         }
         let bytes = bytes(&dims, site.dtype) as i64;
         *self.outstanding.entry((site.group, at)).or_default() += bytes;
-        self.memories[source].mark(&regions[0], false);
-        self.memories[target].mark(&regions[1], true);
+        self.memories[source].mark(&regions[0], false)?;
+        self.memories[target].mark(&regions[1], true)?;
         let (memories, dtype, loc) = (site.memories, site.dtype, site.loc.clone());
         let semaphore = (site.group, at);
         self.flights.push(Flight { memories, regions, ends, dims, dtype, add, semaphore, bytes, poison, moved: false, loc });
@@ -235,33 +277,39 @@ impl Watch {
         let [source, target] = flight.memories;
         // SAFETY: both ends are parts of memories that last: a region's memory that a copy still uses ends the launch.
         unsafe { transfer(&flight.dims, &flight.ends, flight.dtype, source == target, flight.add)? };
+        let (from, to) = (flight.regions[0], flight.regions[1]);
         // What the source was found to hold when the copy began nobody may have written since.
-        let [from, region] = flight.regions;
-        let poison = flight.poison;
+        let poison = (flight.poison && source != target).then_some((source, from));
+        self.define(target, &to, poison);
+        let Flight { semaphore: (group, which), bytes, .. } = self.flights[at];
+        semaphores[group].counts[which] += bytes;
+        Ok(())
+    }
+
+    /// What a copy has written is no poison, but for what its source says.
+    fn define(&mut self, target: usize, region: &Region, source: Option<(usize, Region)>) {
         let number = match self.memories[target].shadow {
             Shadow::Memory(number) => number,
             _ => target,
         };
-        // Taken out, so that both ends can be looked at; within one memory there is no poison.
-        let own = (source != target).then(|| std::mem::replace(&mut self.memories[source].shadow, Shadow::Defined));
+        // Taken out, so that both ends can be looked at.
+        let taken =
+            source.map(|(source, from)| (source, from, std::mem::replace(&mut self.memories[source].shadow, Shadow::Defined)));
         match &mut self.memories[number] {
             Memory { shadow: Shadow::Own(shadow), .. } => region.each(shadow, |poison| *poison = 0),
             memory if number != target && !memory.base.is_null() => {
                 // SAFETY: the shadow has a byte for each element, and nothing else uses it meanwhile.
                 let shadow = unsafe { std::slice::from_raw_parts_mut(memory.base, memory.elements()) };
-                match &own {
-                    Some(Shadow::Own(source)) if poison => from.pairs(&region, |from, to| shadow[to] = source[from]),
+                match &taken {
+                    Some((_, from, Shadow::Own(source))) => from.pairs(region, |from, to| shadow[to] = source[from]),
                     _ => region.each(shadow, |poison| *poison = 0),
                 }
             }
             _ => {}
         }
-        if let Some(own) = own {
-            self.memories[source].shadow = own;
+        if let Some((source, _, shadow)) = taken {
+            self.memories[source].shadow = shadow;
         }
-        let Flight { semaphore: (group, which), bytes, .. } = self.flights[at];
-        semaphores[group].counts[which] += bytes;
-        Ok(())
     }
 
     /// Waits: copies land until the semaphore has what is wanted.
@@ -326,7 +374,7 @@ impl Watch {
         unsafe {
             poison(base, dtype, elements);
             if let (Shadow::Memory(_), Some(garbage)) = (&memory.shadow, &mut self.garbage) {
-                scatter(base, dtype, &vec![1; elements], garbage);
+                scatter(base, dtype, 0..elements, garbage);
             }
         }
     }
@@ -346,8 +394,21 @@ impl Running<'_> {
     ) -> Result<(), RunError> {
         let dims = self.extent(site, rows)?;
         let Some(watch) = &mut self.watch else { return Ok(()) };
+        let bytes = bytes(&dims, site.dtype) as i64;
         if site.what == CopyStep::Wait {
-            return watch.wait(&mut self.semaphores, (site.group, at), bytes(&dims, site.dtype) as i64, &self.grid, &site.loc);
+            return watch.wait(&mut self.semaphores, (site.group, at), bytes, &self.grid, &site.loc);
+        }
+        let [source, target] = &site.chains;
+        if !source.casts.is_empty() || !target.casts.is_empty() {
+            // Memory that is seen as elements of another width is not watched: its copies happen at once.
+            *watch.outstanding.entry((site.group, at)).or_default() += bytes;
+            if target.casts.is_empty() {
+                // SAFETY: by this function's contract there is a slot for each view of the source, then that of the target.
+                let region = watch.memories[site.memories[1]].region(unsafe { &*slots.add(1 + source.casts.len()) }, dims);
+                watch.define(site.memories[1], &region, None);
+            }
+            // SAFETY: by this function's contract.
+            return unsafe { self.copy(site, slots, at, rows) };
         }
         // SAFETY: by this function's contract there are two slots, valid for the shape and so for fewer rows of it.
         unsafe {

@@ -1,6 +1,6 @@
 //! Typing rules of memory, views, copies and semaphores.
 
-use super::{count, is_tile, starts, tile};
+use super::{count, is_tile, permuted, starts, tile};
 use crate::ir::{DType, Rule, SemaphoreKind, Shape, Space, Type};
 
 /// The first operand, where it is memory of the space: element type and rank.
@@ -82,11 +82,70 @@ pub(super) fn view(operands: &[Type], shape: Shape, strides: &[usize]) -> Result
     Ok(Type::Ref(space, dtype, shape))
 }
 
-pub(super) fn squeezed(operands: &[Type], axes: &[usize]) -> Result<Type, Rule> {
+/// The one operand, memory of a static shape.
+fn of_static_shape(operands: &[Type]) -> Result<(Space, DType, Shape), Rule> {
     count(operands, 1)?;
-    let Type::Ref(space, dtype, shape) = operands[0] else {
-        return Err(Rule::OperandType { index: 0, want: "memory of a static shape".into(), got: operands[0] });
-    };
+    match operands[0] {
+        Type::Ref(space, dtype, shape) => Ok((space, dtype, shape)),
+        got => Err(Rule::OperandType { index: 0, want: "memory of a static shape".into(), got }),
+    }
+}
+
+pub(super) fn reshaped(operands: &[Type], to: Shape) -> Result<Type, Rule> {
+    let (space, dtype, from) = of_static_shape(operands)?;
+    tile(dtype, to)?;
+    match from.elements() == to.elements() {
+        true => Ok(Type::Ref(space, dtype, to)),
+        false => Err(Rule::Reshape { from, to }),
+    }
+}
+
+pub(super) fn transposed(operands: &[Type], perm: &[usize]) -> Result<Type, Rule> {
+    let (space, dtype, shape) = of_static_shape(operands)?;
+    Ok(Type::Ref(space, dtype, permuted(shape, perm)?))
+}
+
+pub(super) fn bitcast(operands: &[Type], to: DType) -> Result<Type, Rule> {
+    let (space, dtype, shape) = of_static_shape(operands)?;
+    if space == Space::Smem && dtype.bits() != to.bits() {
+        return Err(Rule::ScalarBits { from: dtype, to });
+    }
+    let shown = super::bitcast(Type::Tile(dtype, shape), to)?;
+    Ok(Type::Ref(space, to, shown.shape()))
+}
+
+/// Elements and mask of an access of that shape to memory of that element type.
+fn masked(operands: &[Type], mask: usize, value: usize, dtype: DType, shape: Shape) -> Result<(), Rule> {
+    for (index, dtype) in [(mask, DType::Bool), (value, dtype)] {
+        let want = Type::Tile(dtype, shape);
+        if operands[index] != want {
+            return Err(Rule::OperandType { index, want: want.to_string(), got: operands[index] });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn load_masked(operands: &[Type], shape: Shape) -> Result<Type, Rule> {
+    let (dtype, rank) = memory_in(operands, Space::Vmem)?;
+    count(operands, 3 + rank)?;
+    starts(operands, 3)?;
+    ranks(rank, shape)?;
+    masked(operands, 1, 2, dtype, shape)?;
+    tile(dtype, shape)
+}
+
+pub(super) fn store_masked(operands: &[Type]) -> Result<Vec<Type>, Rule> {
+    let (dtype, rank) = memory_in(operands, Space::Vmem)?;
+    count(operands, 3 + rank)?;
+    starts(operands, 3)?;
+    let (_, shape) = is_tile(operands, 1)?;
+    ranks(rank, shape)?;
+    masked(operands, 2, 1, dtype, shape)?;
+    Ok(vec![])
+}
+
+pub(super) fn squeezed(operands: &[Type], axes: &[usize]) -> Result<Type, Rule> {
+    let (space, dtype, shape) = of_static_shape(operands)?;
     for (at, &axis) in axes.iter().enumerate() {
         super::check_axis(axis, shape.rank())?;
         if axes[..at].contains(&axis) {

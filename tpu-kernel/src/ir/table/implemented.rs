@@ -130,6 +130,11 @@ pub(super) const ROWS: &[Row] = &[
     row(MEMORY, "load_scalar", ["SMEM memory, indices", "", "scalar", "all", "One element of scalar memory. Outside: an error, R001.", "`memref.load`"]),
     row(MEMORY, "store_scalar", ["SMEM memory, scalar, indices", "", "", "all", "Writes one element of scalar memory.", "`memref.store`"]),
     row(MEMORY, "view", ["memory, starts", "shape, strides", "memory", "all", "The part that starts there, with elements so far apart; views compose. Outside the memory: an error, R001.", "`tpu.memref_slice`; of a load or store: part of its starts"]),
+    row(MEMORY, "load_masked", ["memory, mask, other, starts", "shape", "tile", "all", "The tile that starts there, where the mask is true; elsewhere `other`. Elements where it is false may lie outside; one where it is true: an error, R001.", "the whole extent where it may leave the memory: `vector.load`, `tpu.dynamic_rotate`, `select`"]),
+    row(MEMORY, "store_masked", ["memory, tile, mask, starts", "", "", "all", "Writes the tile there where the mask is true. Elements where it is false may lie outside; one where it is true: an error, R001.", "load, `select`, store"]),
+    row(MEMORY, "view_reshaped", ["memory", "shape", "memory", "all", "The same elements in row-major order under another shape. Without strides for it: V052.", "of the loaded or stored tile: `vector.shape_cast`"]),
+    row(MEMORY, "view_transposed", ["memory", "permutation", "memory", "all", "Dimension d of the view is dimension perm[d] of the memory.", "of the loaded or stored tile: `tpu.transpose`"]),
+    row(MEMORY, "view_bitcast", ["memory", "element type", "memory", "numbers", "The same bits as other elements; between widths rows fold along the second to last dimension, low bits first. Scalar memory keeps the width (V053).", "of the loaded or stored tile: `tpu.bitcast`"]),
     row(MEMORY, "view_squeezed", ["memory", "dimensions", "memory", "all", "The same memory without dimensions of 1.", "`tpu.memref_squeeze`"]),
 
     row(DMA, "dma_start", ["source, target, dma semaphore, rows", "priority, add", "", "all", "Starts a copy between two memories of one shape, or of their first rows; the semaphore grows by its bytes when it is done. With `add` (not of bool) the target's elements are added to.", "`tpu.enqueue_dma`"]),

@@ -235,6 +235,8 @@ impl Parser<'_> {
             "stochastic_round" => Form::Converted(OpKind::StochasticRound, self.to(Self::dtype)?),
             "broadcast" => Form::Shaped(OpKind::Broadcast, self.to(Self::shape)?),
             "reshape" => Form::Shaped(OpKind::Reshape, self.to(Self::shape)?),
+            "view_reshaped" => Form::Shaped(OpKind::ViewReshaped, self.to(Self::shape)?),
+            "view_bitcast" => Form::Converted(OpKind::ViewBitcast, self.to(Self::dtype)?),
             "prng_bits" => Form::Shaped(OpKind::PrngBits, self.to(Self::shape)?),
             "prng_seed" => Form::Known(OpKind::PrngSeed),
             "print" | "check" | "defined" => {
@@ -278,10 +280,11 @@ impl Parser<'_> {
                 let axis = self.axis()?;
                 return Ok((Form::Known(OpKind::Scan { op, axis, reverse: self.eat_word("reverse") }), operands));
             }
-            "transpose" => {
+            "transpose" | "view_transposed" => {
+                let kind = if mnemonic == "transpose" { OpKind::Transpose } else { OpKind::ViewTransposed };
                 let operands = self.values()?;
                 self.expect_word("perm")?;
-                return Ok((Form::Known(OpKind::Transpose(self.numbers("a dimension")?)), operands));
+                return Ok((Form::Known(kind(self.numbers("a dimension")?)), operands));
             }
             "reduce" => {
                 let at = self.at;
@@ -298,7 +301,7 @@ impl Parser<'_> {
                 let shape = self.to(Self::shape)?;
                 return Ok((Form::Shaped(OpKind::Load, shape), self.place()?));
             }
-            "store" | "store_scalar" => {
+            "store" | "store_scalar" | "store_masked" => {
                 let mut operands = vec![];
                 if matches!(self.token, Token::Value(_)) {
                     operands.push(self.value()?);
@@ -307,7 +310,16 @@ impl Parser<'_> {
                     }
                     self.starts(&mut operands)?;
                 }
-                let kind = if mnemonic == "store" { OpKind::Store } else { OpKind::StoreScalar };
+                let kind = match mnemonic {
+                    "store" => OpKind::Store,
+                    "store_scalar" => OpKind::StoreScalar,
+                    _ if self.eat_word("where") => {
+                        let mask = self.value()?;
+                        operands.insert(2.min(operands.len()), mask);
+                        OpKind::StoreMasked
+                    }
+                    _ => OpKind::StoreMasked,
+                };
                 return Ok((Form::Known(kind), operands));
             }
             "load_scalar" | "semaphore_at" => {
@@ -319,6 +331,17 @@ impl Parser<'_> {
                 let operands = self.place()?;
                 let strides = if self.eat_word("strides") { Some(self.numbers("a stride")?) } else { None };
                 return Ok((Form::View(shape, strides), operands));
+            }
+            "load_masked" => {
+                let form = Form::Shaped(OpKind::LoadMasked, self.to(Self::shape)?);
+                let mut operands = self.place()?;
+                if self.eat_word("where") {
+                    let mask = self.value()?;
+                    self.expect_word("else")?;
+                    let other = self.value()?;
+                    operands.splice(1..1, [mask, other]);
+                }
+                return Ok((form, operands));
             }
             "view_squeezed" => {
                 let operands = self.values()?;

@@ -62,11 +62,19 @@ grid!(3: A 0, B 1, C 2);
 
 /// A pipeline with the grid `grid`, the last dimension fastest. Operands follow, and then the body:
 ///
-/// ```ignore
-/// pipeline((m / BM, k / BK))
-///     .input(x.blocks::<(BM, BK)>(), |[i, kk]| (i, kk))
-///     .output(o.blocks::<(BM, BK)>(), |[i, kk]| (i, kk))
-///     .run(|[i, kk], (x, o)| o.store(x.load() * 2.0));
+/// ```
+/// use tpu_kernel::prelude::*;
+///
+/// #[tpu_kernel]
+/// fn doubled<BM: Dim, BK: Dim>(#[hbm([m, k])] x: Hbm<f32, 2>, #[hbm([m, k])] o: HbmOut<f32, 2>) {
+///     pipeline((m.div_ceil(BM), k / BK))
+///         .input(x.blocks::<(BM, BK)>(), |[i, kk]| (i, kk))
+///         .output(o.blocks::<(BM, BK)>(), |[i, kk]| (i, kk))
+///         .run(|[_, _], (x, o)| o.store(x.load() * 2.0));
+/// }
+///
+/// doubled().bm(8).bk(128).stage(&[DType::F32])?;
+/// # Ok::<(), tpu_kernel::Error>(())
 /// ```
 #[track_caller]
 pub fn pipeline<'a, const D: usize>(grid: impl Grid<D>) -> Pipeline<'a, D, ()> {
@@ -148,7 +156,7 @@ impl<T: Element, P: BlockShape> Streamed for Output<T, P> {
 }
 
 impl<'a, const D: usize, L: Operands> Pipeline<'a, D, L> {
-    /// An input: `map` gives the place of a step's block. It has two buffers.
+    /// An input: `map` gives the place of a step's block. It has two buffers, or one where that is the same in every step.
     #[track_caller]
     pub fn input<Sp, T: Element, P: BlockShape, I: Places<P>>(
         self,
@@ -158,7 +166,8 @@ impl<'a, const D: usize, L: Operands> Pipeline<'a, D, L> {
         self.with(blocks, map, Role::Input)
     }
 
-    /// An output: `map` gives the place of a step's block. It has two buffers. The block holds nothing in particular when it is new.
+    /// An output: `map` gives the place of a step's block. It has as many buffers as an input. The block holds nothing in
+    /// particular when it is new.
     #[track_caller]
     pub fn output<T: Element, P: BlockShape, I: Places<P>>(
         self,
@@ -190,9 +199,10 @@ impl<'a, const D: usize, L: Operands> Pipeline<'a, D, L> {
         if cuts.iter().filter(|c| c.has_size()).count() > 1 {
             session::fault(BuildFault::BlockSizes(loc.clone()));
         }
-        let depth = if role == Role::Update { 1 } else { 2 };
         let map = Box::new(move |step| map(step).places());
-        self.ports.push(Port { array: blocks.array, dtype: T::DTYPE, cuts, map, role, depth, loc });
+        let mut port = Port { array: blocks.array, dtype: T::DTYPE, cuts, map, role, depth: 1, loc };
+        port.depth = if role == Role::Update || port.is_constant() { 1 } else { 2 };
+        self.ports.push(port);
         Pipeline { bounds: self.bounds, ports: self.ports, of: PhantomData }
     }
 

@@ -12,6 +12,9 @@ use crate::ir::{BinaryOp, CompareOp, DType, Loc, OpKind, SemaphoreKind, Shape, S
 /// The rows of a tile of HBM: copies of so many begin at a multiple of them.
 const TILE: usize = 8;
 
+/// The elements of a register of 32 bits.
+const REGISTER: usize = 1024;
+
 /// What a pipeline does with an operand.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Role {
@@ -71,9 +74,14 @@ impl<const D: usize> Port<'_, D> {
         self.cuts.iter().filter(|c| c.kind != Kind::Squeezed).map(|c| c.size).collect()
     }
 
-    /// Whether the slots lie along the window's first dimension: memory has no fifth one.
+    /// Whether the slots lie along the window's first dimension: memory has no fifth one, and vectors of whole registers are copied
+    /// to parts of a vector, narrow ones to no row of a matrix.
     fn folded(&self) -> bool {
-        self.window().len() == 4
+        match self.window()[..] {
+            [n] => n % REGISTER == 0,
+            [_, _, _, _] => true,
+            _ => false,
+        }
     }
 
     /// The types of buffer and semaphores.
@@ -92,6 +100,17 @@ impl<const D: usize> Port<'_, D> {
     pub(super) fn memory(own: &mut impl Iterator<Item = Raw>) -> Memory {
         let mut next = || own.next().unwrap_or(session::dead());
         Memory { buffer: next(), semaphores: next() }
+    }
+
+    /// Whether the map gives the same numbers of Rust for every step.
+    pub(super) fn is_constant(&self) -> bool {
+        let depth = session::depth();
+        let (step, _) = session::begin_region(&[Type::Scalar(DType::I32); D], &[]);
+        let keys = Self::keys(&self.places(std::array::from_fn(|d| step[d])));
+        let constant = keys.into_iter().all(|key| session::constant_of(key).is_some());
+        // Nothing of this is kept.
+        session::abandon(depth);
+        constant
     }
 
     /// What a map says of a step.

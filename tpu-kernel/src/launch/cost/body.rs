@@ -140,6 +140,11 @@ impl<'a> Counter<'a> {
             | OpKind::StoreScalar
             | OpKind::View { .. }
             | OpKind::ViewSqueezed(_)
+            | OpKind::ViewReshaped(_)
+            | OpKind::ViewTransposed(_)
+            | OpKind::ViewBitcast(_)
+            | OpKind::LoadMasked(_)
+            | OpKind::StoreMasked
             | OpKind::SemaphoreAt
             | OpKind::DmaWait
             | OpKind::SemaphoreSignal

@@ -4,17 +4,36 @@
 //! go around.
 
 use crate::ir::{Kernel, Op, OpKind, Region, Roots, Type, Value};
+use std::collections::HashSet;
+
+/// The memories that are seen as elements of another width.
+pub(super) fn of_other_widths(kernel: &Kernel) -> HashSet<Value> {
+    fn visit(region: &Region, kernel: &Kernel, roots: &Roots, found: &mut HashSet<Value>) {
+        for op in &region.ops {
+            if let OpKind::ViewBitcast(to) = op.kind
+                && to.bits() != kernel.ty(op.operands[0]).dtype().bits()
+            {
+                found.insert(roots.root(op.operands[0]));
+            }
+            op.regions.iter().for_each(|inner| visit(inner, kernel, roots, found));
+        }
+    }
+    let mut found = HashSet::new();
+    visit(&kernel.body, kernel, &Roots::of(kernel), &mut found);
+    found
+}
 
 struct Flow<'k> {
     kernel: &'k Kernel,
     roots: Roots,
     may: Vec<bool>,
     changed: bool,
+    unwatched: &'k HashSet<Value>,
 }
 
 /// By value: whether it may be poison.
-pub(super) fn may(kernel: &Kernel) -> Vec<bool> {
-    let mut flow = Flow { kernel, roots: Roots::of(kernel), may: vec![false; kernel.types.len()], changed: true };
+pub(super) fn may(kernel: &Kernel, unwatched: &HashSet<Value>) -> Vec<bool> {
+    let mut flow = Flow { kernel, roots: Roots::of(kernel), may: vec![false; kernel.types.len()], changed: true, unwatched };
     while std::mem::take(&mut flow.changed) {
         flow.region(&kernel.body);
     }
@@ -22,6 +41,11 @@ pub(super) fn may(kernel: &Kernel) -> Vec<bool> {
 }
 
 impl Flow<'_> {
+    fn has_shadow(&self, memory: Value) -> bool {
+        let root = self.roots.root(memory);
+        matches!(self.kernel.ty(root), Type::Ref(..)) && !self.unwatched.contains(&root)
+    }
+
     fn is(&self, value: Value) -> bool {
         self.may[value.0 as usize]
     }
@@ -50,10 +74,8 @@ impl Flow<'_> {
     fn op(&mut self, op: &Op) {
         match &op.kind {
             // An array in scalar memory holds what was given, or what was stored and found to be no poison.
-            OpKind::Load(_) | OpKind::LoadScalar => {
-                let root = self.kernel.ty(self.roots.root(op.operands[0]));
-                self.add(op.results[0], matches!(root, Type::Ref(..)));
-            }
+            OpKind::Load(_) | OpKind::LoadScalar => self.add(op.results[0], self.has_shadow(op.operands[0])),
+            OpKind::LoadMasked(_) => self.add(op.results[0], self.has_shadow(op.operands[0]) || self.is(op.operands[2])),
             // Their indices may not be poison.
             OpKind::Gather { .. } => self.along(&op.operands[..1], &op.results),
             OpKind::If | OpKind::Scoped => {

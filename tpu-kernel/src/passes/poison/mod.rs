@@ -11,7 +11,7 @@ mod flow;
 mod rules;
 
 use crate::ir::{DType, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Region, Roots, Shape, Type, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A kernel that also computes which of its elements are poison.
 #[derive(Clone, Debug)]
@@ -20,15 +20,21 @@ pub struct Tracked {
     pub kernel: Kernel,
     /// By memory (operands, memory of regions, views): its shadow.
     pub shadows: HashMap<Value, Value>,
+    /// Memories that have none and are not watched: they are seen as elements of another width, whose bits no bool stands for.
+    pub unwatched: HashSet<Value>,
 }
 
 /// Tracks the poison of a kernel that verifies. The result verifies.
 pub fn track(kernel: &Kernel) -> Tracked {
     let mut tracked = kernel.clone();
-    let (may, roots) = (flow::may(kernel), Roots::of(kernel));
+    let unwatched = flow::of_other_widths(kernel);
+    let (may, roots) = (flow::may(kernel, &unwatched), Roots::of(kernel));
     let mut shadows = HashMap::new();
     for (at, param) in kernel.params.iter().enumerate() {
         let Type::Ref(space, _, shape) = param.ty else { continue };
+        if unwatched.contains(&kernel.body.args[at]) {
+            continue;
+        }
         let ty = Type::Ref(space, DType::Bool, shape);
         let shadow = tracked.new_value(ty);
         shadows.insert(kernel.body.args[at], shadow);
@@ -41,11 +47,11 @@ pub fn track(kernel: &Kernel) -> Tracked {
     }
     let mut body = std::mem::take(&mut tracked.body);
     let names = kernel.body.args.iter().zip(&kernel.params).map(|(&arg, param)| (arg, param.name.clone())).collect();
-    let mut tracker = Tracker { kernel: &mut tracked, ops: vec![], may, roots, names, shadows, poison: HashMap::new() };
+    let mut tracker = Tracker { kernel: &mut tracked, ops: vec![], may, roots, names, shadows, unwatched, poison: HashMap::new() };
     tracker.region(&mut body, &[]);
-    let shadows = tracker.shadows;
+    let (shadows, unwatched) = (tracker.shadows, tracker.unwatched);
     tracked.body = body;
-    Tracked { kernel: tracked, shadows }
+    Tracked { kernel: tracked, shadows, unwatched }
 }
 
 /// Rewrites region by region.
@@ -59,6 +65,7 @@ struct Tracker<'k> {
     /// What operands are called.
     names: HashMap<Value, String>,
     shadows: HashMap<Value, Value>,
+    unwatched: HashSet<Value>,
     /// By value that may be poison: where it is.
     poison: HashMap<Value, Value>,
 }
@@ -200,7 +207,9 @@ impl Tracker<'_> {
             _ => {
                 let own = op.regions[0].args.clone();
                 for arg in own {
-                    if let Type::Ref(space, _, shape) = self.kernel.ty(arg) {
+                    if let Type::Ref(space, _, shape) = self.kernel.ty(arg)
+                        && !self.unwatched.contains(&arg)
+                    {
                         let shadow = self.kernel.new_value(Type::Ref(space, DType::Bool, shape));
                         self.shadows.insert(arg, shadow);
                         op.regions[0].args.push(shadow);

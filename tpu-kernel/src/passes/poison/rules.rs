@@ -4,7 +4,7 @@
 //! Of a fold an element is poison where any that it is made of is.
 
 use super::{Tracker, shape_of};
-use crate::ir::{BinaryOp, CompareOp, DType, DotDims, Literal, Op, OpKind, ReduceOp, ScanOp, Shape, Type, UnaryOp, Value};
+use crate::ir::{BinaryOp, CompareOp, DType, DotDims, Literal, Loc, Op, OpKind, ReduceOp, ScanOp, Shape, Type, UnaryOp, Value};
 
 impl Tracker<'_> {
     /// The operation, with what is computed beside it.
@@ -13,8 +13,14 @@ impl Tracker<'_> {
         match &op.kind {
             OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => return self.control(op),
             OpKind::Load(_) | OpKind::LoadScalar => self.load(op),
+            OpKind::LoadMasked(_) => self.load_masked(op),
             OpKind::Store | OpKind::StoreScalar => self.store(op),
-            OpKind::View { .. } | OpKind::ViewSqueezed(_) => self.view(op),
+            OpKind::StoreMasked => self.store_masked(op),
+            OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::ViewReshaped(_)
+            | OpKind::ViewTransposed(_)
+            | OpKind::ViewBitcast(_) => self.view(op),
             OpKind::SemaphoreAt => self.indices(op, 1, "index"),
             OpKind::DmaStart { .. } | OpKind::DmaWait => {
                 if let Some(&rows) = op.operands.get(3) {
@@ -96,6 +102,7 @@ impl Tracker<'_> {
                 let operands: Vec<Value> = [shadow, poison].into_iter().chain(op.operands[2..].iter().copied()).collect();
                 self.effect(op.kind.clone(), &operands, &op.loc);
             }
+            None if self.unwatched.contains(&self.roots.root(memory)) => {}
             None => {
                 let what = format!("a store to {}", self.called(memory));
                 self.defined(value, &what, &op.loc);
@@ -103,10 +110,53 @@ impl Tracker<'_> {
         }
     }
 
+    /// A masked load, and one of what says whether its elements are poison: where the mask is false it is what stands there.
+    fn load_masked(&mut self, op: &Op) {
+        self.indices(op, 3, "start");
+        self.mask(op.operands[1], &op.loc);
+        let other = self.of(op.operands[2], &op.loc);
+        let ty = self.shadow_type(op.results[0]);
+        let poison = match self.shadows.get(&op.operands[0]) {
+            Some(&shadow) => {
+                let operands: Vec<Value> =
+                    [shadow, op.operands[1], other].into_iter().chain(op.operands[3..].iter().copied()).collect();
+                self.emit(op.kind.clone(), &operands, ty, &op.loc)
+            }
+            None => {
+                let off = self.not(op.operands[1], &op.loc);
+                self.and(off, other, &op.loc)
+            }
+        };
+        self.poison.insert(op.results[0], poison);
+    }
+
+    /// What is stored beside a masked store, before it.
+    fn store_masked(&mut self, op: &Op) {
+        self.indices(op, 3, "start");
+        self.mask(op.operands[2], &op.loc);
+        let Some(&shadow) = self.shadows.get(&op.operands[0]) else { return };
+        let poison = self.of(op.operands[1], &op.loc);
+        let operands: Vec<Value> = [shadow, poison].into_iter().chain(op.operands[2..].iter().copied()).collect();
+        self.effect(op.kind.clone(), &operands, &op.loc);
+    }
+
+    /// No element of a mask may be poison.
+    fn mask(&mut self, mask: Value, loc: &Loc) {
+        let one = self.poison.get(&mask).copied().map(|poison| self.any_of(poison, loc));
+        if let Some(one) = one {
+            self.effect(OpKind::Defined("a mask".into()), &[one], loc);
+        }
+    }
+
     /// A view, and one of what says whether its elements are poison.
     fn view(&mut self, op: &Op) {
         self.indices(op, 1, "start");
         let Some(&shadow) = self.shadows.get(&op.operands[0]) else { return };
+        if let OpKind::ViewBitcast(_) = op.kind {
+            // The same elements: memory that is seen under another width has no shadow.
+            self.shadows.insert(op.results[0], shadow);
+            return;
+        }
         let operands: Vec<Value> = [shadow].into_iter().chain(op.operands[1..].iter().copied()).collect();
         if let Type::Ref(space, _, shape) = self.kernel.ty(op.results[0]) {
             let twin = self.emit(op.kind.clone(), &operands, Type::Ref(space, DType::Bool, shape), &op.loc);
@@ -128,23 +178,28 @@ impl Tracker<'_> {
     /// None of the indices of a gather may be poison.
     fn gather_indices(&mut self, op: &Op) {
         let Some(&poison) = self.poison.get(&op.operands[1]) else { return };
-        let Some(shape) = shape_of(self.kernel.ty(poison)) else { return };
-        let mut any = poison;
-        for axis in 0..shape.rank() {
-            any = self.any(any, axis, &op.loc);
-        }
-        let one = self.emit(OpKind::Extract(vec![0; shape.rank()]), &[any], Type::Scalar(DType::Bool), &op.loc);
+        let one = self.any_of(poison, &op.loc);
         self.effect(OpKind::Defined("an index of a gather".into()), &[one], &op.loc);
     }
 
+    /// Whether any element is poison, as a scalar.
+    fn any_of(&mut self, poison: Value, loc: &Loc) -> Value {
+        let Some(shape) = shape_of(self.kernel.ty(poison)) else { return poison };
+        let mut any = poison;
+        for axis in 0..shape.rank() {
+            any = self.any(any, axis, loc);
+        }
+        self.emit(OpKind::Extract(vec![0; shape.rank()]), &[any], Type::Scalar(DType::Bool), loc)
+    }
+
     /// Whether any along the dimension is poison; the dimension stays with size 1.
-    fn any(&mut self, poison: Value, axis: usize, loc: &crate::ir::Loc) -> Value {
+    fn any(&mut self, poison: Value, axis: usize, loc: &Loc) -> Value {
         let Some(shape) = shape_of(self.kernel.ty(poison)) else { return poison };
         let ty = Type::Tile(DType::Bool, shape.with_dim(axis, 1));
         self.emit(OpKind::Reduce { op: ReduceOp::Any, axis }, &[poison], ty, loc)
     }
 
-    fn or(&mut self, one: Option<Value>, other: Option<Value>, loc: &crate::ir::Loc) -> Option<Value> {
+    fn or(&mut self, one: Option<Value>, other: Option<Value>, loc: &Loc) -> Option<Value> {
         match (one, other) {
             (Some(a), Some(b)) if a == b => Some(a),
             (Some(a), Some(b)) => Some(self.emit(OpKind::Binary(BinaryOp::Or), &[a, b], self.kernel.ty(a), loc)),
@@ -152,11 +207,11 @@ impl Tracker<'_> {
         }
     }
 
-    fn and(&mut self, one: Value, other: Value, loc: &crate::ir::Loc) -> Value {
+    fn and(&mut self, one: Value, other: Value, loc: &Loc) -> Value {
         self.emit(OpKind::Binary(BinaryOp::And), &[one, other], self.kernel.ty(one), loc)
     }
 
-    fn not(&mut self, value: Value, loc: &crate::ir::Loc) -> Value {
+    fn not(&mut self, value: Value, loc: &Loc) -> Value {
         self.emit(OpKind::Unary(UnaryOp::Not), &[value], self.kernel.ty(value), loc)
     }
 
@@ -271,7 +326,7 @@ impl Tracker<'_> {
     }
 
     /// Whether any so far is poison.
-    fn running(&mut self, poison: Value, axis: usize, reverse: bool, loc: &crate::ir::Loc) -> Value {
+    fn running(&mut self, poison: Value, axis: usize, reverse: bool, loc: &Loc) -> Value {
         let ty = self.kernel.ty(poison);
         let count = self.emit(OpKind::Cast(DType::I32), &[poison], ty.with_dtype(DType::I32), loc);
         let scan = OpKind::Scan { op: ScanOp::Max, axis, reverse };
@@ -305,7 +360,7 @@ impl Tracker<'_> {
     }
 
     /// Where the poison of one factor shows in a product.
-    fn factor(&mut self, poison: Value, dims: &DotDims, left: bool, result: Shape, loc: &crate::ir::Loc) -> Value {
+    fn factor(&mut self, poison: Value, dims: &DotDims, left: bool, result: Shape, loc: &Loc) -> Value {
         let shape = self.kernel.ty(poison).shape();
         let contract = if left { dims.contract.0 } else { dims.contract.1 };
         let any = self.any(poison, contract, loc);

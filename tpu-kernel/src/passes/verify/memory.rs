@@ -1,6 +1,7 @@
 //! Rules of memory: where operands lie, and what accesses reach and write.
 
 use super::{At, State, Verifier};
+use crate::ir::layout::Layout;
 use crate::ir::{MAX_RANK, Op, OpKind, Param, ParamKind, Rule, SemaphoreKind, Space, Type, Value};
 
 impl<'a> Verifier<'a> {
@@ -69,7 +70,7 @@ impl<'a> Verifier<'a> {
         let written = op.kind.writes().map(|at| op.operands[at]);
         let (reach, starts) = match op.reach(|v| self.kernel.ty(v).shape()) {
             Some(access) => access,
-            None if written.is_some() || matches!(op.kind, OpKind::ViewSqueezed(_)) => (vec![], &[][..]),
+            None if written.is_some() || op.kind.is_view() => (vec![], &[][..]),
             None => return,
         };
         let root = |value: Value| match self.state[value.0 as usize] {
@@ -91,10 +92,32 @@ impl<'a> Verifier<'a> {
             let inside = start >= 0 && i64::try_from(size).is_ok_and(|n| n <= i64::try_from(extent).unwrap_or(i64::MAX) - start);
             self.check(inside, || Rule::OutOfBounds { operand: operand.to_string(), axis, start, size, extent }, at);
         }
-        if let (OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt, &[view]) = (&op.kind, op.results.as_slice())
+        if let &[view] = op.results.as_slice()
+            && op.kind.is_view()
+        {
+            self.layout(op, view, at);
+        }
+        if let &[view] = op.results.as_slice()
+            && (op.kind.is_view() || op.kind == OpKind::SemaphoreAt)
             && let Some(&State::Live(_)) = self.state.get(view.0 as usize)
         {
             self.state[view.0 as usize] = self.state[memory.0 as usize];
+        }
+    }
+
+    /// A view has strides.
+    fn layout(&mut self, op: &Op, view: Value, at: At<'_>) {
+        let memory = op.operands[0];
+        let [from, to] = [memory, view].map(|v| self.kernel.ty(v));
+        let own = self.layouts.get(&memory).cloned().unwrap_or_else(|| Layout::of(from));
+        match own.viewed(&op.kind, from, to) {
+            Some(layout) => _ = self.layouts.insert(view, layout),
+            None => {
+                self.fault(Rule::ViewStrides { from: from.shape(), to: to.shape() }, at);
+                if let Some(state) = self.state.get_mut(view.0 as usize) {
+                    *state = State::Faulty;
+                }
+            }
         }
     }
 }
