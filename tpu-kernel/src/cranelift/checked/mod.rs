@@ -20,7 +20,6 @@ use crate::launch::Binding;
 use crate::passes::poison::{Tracked, track};
 use crate::{Error, passes};
 pub(super) use order::Random;
-use std::collections::HashMap;
 pub(crate) use watch::Watch;
 
 /// A kernel compiled to be checked while it runs. May run in several threads at once.
