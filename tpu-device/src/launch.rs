@@ -28,9 +28,9 @@ impl Target for Device {
 }
 
 /// A launch that is not refused.
-struct Prepared {
-    entry: Arc<Entry>,
-    bound: Arc<Bound>,
+pub(crate) struct Prepared {
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) bound: Arc<Bound>,
 }
 
 /// What runs it.
@@ -131,7 +131,7 @@ pub(crate) fn check_devices(device: &Device, args: &[Arg<'_, Tensor>]) -> Result
     }
 }
 
-fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -> Result<Prepared, DeviceError> {
+pub(crate) fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -> Result<Prepared, DeviceError> {
     if let Some(declared) = launchable.arguments() {
         check_kinds(launchable, declared, args)?;
     }

@@ -167,6 +167,7 @@ pub(super) fn run(exe: &Executable, binding: &Binding, devices: &mut [Args<'_, '
         drivers.push(Driver::new(exe, binding, args).map_err(|error| on(at, error))?);
     }
     if binding.grid.iter().any(|&n| n <= 0) || drivers.is_empty() {
+        drivers.iter_mut().for_each(Driver::share);
         return Ok(());
     }
     let mut bodies: Vec<Body<'_>> = vec![];
