@@ -14,6 +14,7 @@ mod quickstart;
 mod references;
 #[allow(dead_code)]
 mod softmax;
+mod steps;
 
 use std::process::ExitCode;
 use tpu_device::DType;
@@ -62,6 +63,16 @@ fn catalogue() -> Catalogue {
         .tolerance_at(Precision::Default, 3e-2)
         .bench("attention_f32_2048", [("heads", "8"), ("tq", "2048"), ("tk", "2048"), ("d", "128"), ("causal", "true")]);
 
+    let increment = Entry::new(steps::increment().r(8).c(128))
+        .sizes([("rows", 100), ("cols", 200)])
+        .reference(|call| Ok(vec![call.array("x")?.values.iter().map(|x| f64::from(*x as f32 + 1.0)).collect()]))
+        .tolerance(0.0)
+        .bench("steps_f32_128", [("rows", 1 << 10), ("cols", 128)])
+        .bench("steps_f32_100000", [("rows", 800_000), ("cols", 128)])
+        .bench_checked("steps_checked_16", [("rows", 128), ("cols", 128)])
+        .bench_checked("steps_checked_1024", [("rows", 8 << 10), ("cols", 128)])
+        .bench_checked("steps_checked_100000", [("rows", 800_000), ("cols", 128)]);
+
     // Memory moved by hand: without references of their own they are compared with the interpreter.
     let gather_rows = Entry::new(gather::gather_rows().c(128))
         .dtypes("T", [DType::F32, DType::Bf16])
@@ -71,7 +82,8 @@ fn catalogue() -> Catalogue {
 
     let sum_rows = Entry::new(gather::sum_rows().r(64).c(128)).sizes([("rows", 512), ("cols", 128)]).tolerance(0.0);
 
-    Catalogue::new().kernel(add).kernel(matmul).kernel(softmax).kernel(attention).kernel(gather_rows).kernel(sum_rows)
+    let kernels = [add, matmul, softmax, attention, increment, gather_rows, sum_rows];
+    kernels.into_iter().fold(Catalogue::new(), Catalogue::kernel)
 }
 
 /// A product of square matrices of 1024.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const KERNELS: [&str; 6] = ["add", "matmul", "softmax", "attention", "gather_rows", "sum_rows"];
+const KERNELS: [&str; 7] = ["add", "matmul", "softmax", "attention", "increment", "gather_rows", "sum_rows"];
 
 /// A folder that stays, where someone who wants to look finds it.
 fn folder() -> PathBuf {

@@ -8,7 +8,7 @@ use command::{File, command, fails, json, keys, objects, ok, run, text};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-const KERNELS: [&str; 6] = ["add", "matmul", "softmax", "attention", "gather_rows", "sum_rows"];
+const KERNELS: [&str; 7] = ["add", "matmul", "softmax", "attention", "increment", "gather_rows", "sum_rows"];
 const CHIPS: [&str; 5] = ["v4", "v5e", "v5p", "v6e", "tpu7x"];
 
 #[test]
@@ -171,17 +171,32 @@ fn emit_prints_every_form() {
 }
 
 #[test]
+fn every_example_is_clean_under_twenty_seeds() {
+    let rows = json(&["check", "--all", "--every"]);
+    assert!(rows.len() > KERNELS.len());
+    for row in &rows {
+        assert_eq!(keys(row), ["kernel", "config", "chip", "verdict", "seeds", "seed", "reason"]);
+        assert_eq!((&row["verdict"], &row["seeds"]), (&"clean".into(), &20.into()), "{row:?}");
+        assert!(row["seed"].is_null() && row["reason"].is_null());
+    }
+    assert!(ok(&["check", "add", "--seeds", "3"]).contains("clean under 3 seeds"));
+    assert!(fails(2, &["check", "add", "--seeds", "0"]).contains("1 or more"));
+}
+
+#[test]
 fn bench_measures_ours_and_the_limit() {
     // Small, so that the test says nothing of speed.
     let rows = json(&["bench", "add", "softmax", "--rounds", "1", "--config", "rows=256,cols=64,c=128,n=4096,b=4096"]);
     assert_eq!(rows.len(), 2);
     for row in &rows {
-        assert_eq!(keys(row), ["name", "threads", "ours_ms", "limit_ms", "share_of_limit", "peer", "peer_ms", "ratio"]);
+        let fields = ["name", "threads", "ours_ms", "limit_ms", "share_of_limit", "steps", "step_us", "peer", "peer_ms", "ratio"];
+        assert_eq!(keys(row), fields);
         assert_eq!(row["threads"], 1);
         assert!(row["ours_ms"].as_f64().unwrap() > 0.0 && row["limit_ms"].as_f64().unwrap() > 0.0);
         assert!(row["peer"].is_null() && row["peer_ms"].is_null() && row["ratio"].is_null());
     }
     assert_eq!(rows[0]["name"], "add_f32_16m");
+    assert_eq!((&rows[0]["steps"], &rows[1]["steps"]), (&1.into(), &2.into()));
 }
 
 #[test]

@@ -212,5 +212,5 @@ fn a_closed_standard_error_is_no_panic() {
     let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stderr.take());
     let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), objects(text(&output.stdout)).len()), (Some(3), 3));
+    assert_eq!((output.status.code(), objects(text(&output.stdout)).len()), (Some(3), 4));
 }

@@ -8,9 +8,14 @@ use tpu_kernel::exec::RunError;
 use tpu_kernel::ir::Literal;
 use tpu_kernel::launch::LaunchError;
 
-/// A v5e with each executor, the oracle first.
+/// A v5e with each executor, the oracle first. With `CHECKED_DEVICES=S` all their launches are checked under that seed: tests that
+/// fail then show what is not clean.
 pub fn devices() -> [Device; 2] {
-    [Executor::Interpreter, Executor::Cranelift].map(|executor| Device::builder(Chip::V5E).executor(executor).build())
+    let builder = match std::env::var("CHECKED_DEVICES").ok().and_then(|seed| seed.parse::<u64>().ok()) {
+        Some(seed) => Device::builder(Chip::V5E).checked(seed),
+        None => Device::builder(Chip::V5E),
+    };
+    [Executor::Interpreter, Executor::Cranelift].map(|executor| builder.executor(executor).build())
 }
 
 /// An element type whose values can be made from a count.
@@ -74,6 +79,25 @@ pub fn made<T: Element>(device: &Device, dims: &[usize], of: impl Fn(usize) -> T
     tensor(device, &values, dims)
 }
 
+/// The elements of an array of that shape, counted.
+pub fn counted(shape: &[usize]) -> Vec<f32> {
+    (0..shape.iter().product()).map(|at| at as f32).collect()
+}
+
+/// Those elements as a tensor.
+///
+/// # Panics
+/// Where the device is full.
+#[track_caller]
+pub fn array(device: &Device, shape: &[usize]) -> Tensor {
+    tensor(device, &counted(shape), shape)
+}
+
+/// The function of each element.
+pub fn of(x: &[f32], f: impl Fn(f32) -> f32) -> Vec<f32> {
+    x.iter().map(|&x| f(x)).collect()
+}
+
 /// Asserts a tensor's shape and its elements, bit for bit; NaN is NaN.
 ///
 /// # Panics
@@ -118,7 +142,7 @@ pub fn refused<T: std::fmt::Debug>(result: Result<T, DeviceError>) -> LaunchErro
 #[track_caller]
 pub fn failed<T: std::fmt::Debug>(result: Result<T, DeviceError>) -> RunError {
     match kernel_error(result) {
-        Error::Run(error) => error,
+        Error::Run(error) | Error::Checked { error, .. } => error,
         other => panic!("not a failure while running: {other}"),
     }
 }

@@ -1,7 +1,8 @@
 //! The executors under test, behind one face, and the arrays that they run on.
 
+use tpu_kernel::cranelift::checked::CheckedExecutable;
 use tpu_kernel::exec::print::to_stderr;
-use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, Log, RunError};
+use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, Checking, Log, RunError};
 use tpu_kernel::ir::{DType, Kernel, Literal};
 use tpu_kernel::launch::Binding;
 
@@ -87,6 +88,31 @@ pub const CRANELIFT: Executor = Executor {
         Ok(Box::new(move |binding, args| executable.run(binding, args)))
     },
 };
+
+/// Machine code, checked, under some seeds. What is clean gives what the others give.
+pub const CHECKED: &[Executor] = &[
+    Executor { name: "checked, in the order of the grid", compile: checked::<0> },
+    Executor { name: "checked, seed 1", compile: checked::<1> },
+    Executor { name: "checked, seed 2", compile: checked::<2> },
+    Executor { name: "checked, seed 3", compile: checked::<3> },
+];
+
+/// The same, where elements of outputs may stay unwritten.
+pub const LENIENT: &[Executor] = &[
+    Executor { name: "lenient, in the order of the grid", compile: lenient::<0> },
+    Executor { name: "lenient, seed 1", compile: lenient::<1> },
+    Executor { name: "lenient, seed 2", compile: lenient::<2> },
+];
+
+fn lenient<const SEED: u64>(kernel: &Kernel) -> Result<Compiled, String> {
+    let executable = CheckedExecutable::compile(kernel).map_err(|e| e.to_string())?;
+    Ok(Box::new(move |binding, args| executable.run(binding, args, Checking { unwritten: true, ..Checking::from(SEED) })))
+}
+
+fn checked<const SEED: u64>(kernel: &Kernel) -> Result<Compiled, String> {
+    let executable = CheckedExecutable::compile(kernel).map_err(|e| e.to_string())?;
+    Ok(Box::new(move |binding, args| executable.run(binding, args, Checking::from(SEED))))
+}
 
 /// Bytes beside each output, which nothing may write; so many that outputs are aligned as without.
 const GUARD: usize = 64;

@@ -17,6 +17,7 @@ pub mod legality;
 pub mod libtpu;
 pub mod matrix;
 pub mod movement;
+pub mod nested;
 pub mod one_op;
 pub mod pictured;
 pub mod prediction;
@@ -36,6 +37,10 @@ pub struct Errors;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/language.md")]
 pub struct Language;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/checked.md")]
+pub struct Checked;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/transformations.md")]

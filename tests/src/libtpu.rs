@@ -4,7 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use tpu_device::libtpu::{Job, Library, Pool, PoolOptions, Verdict};
+use tpu_kernel::ahead::Built;
 use tpu_kernel::chips::Chip;
+use tpu_kernel::ir::DType;
+use tpu_kernel::launch::Launchable;
 
 /// The library that `LIBTPU_PATH` names.
 pub fn library() -> Option<Library> {
@@ -30,6 +33,25 @@ pub fn pool(worker: &str, library: &Library) -> Pool {
 pub fn judge(worker: &str, library: &Library, chip: &'static Chip, programs: Vec<String>) -> Vec<Verdict> {
     let jobs: Vec<Job> = programs.into_iter().map(|program| Job { chip, program, estimate: None }).collect();
     pool(worker, library).judge(&jobs, &mut |_, _| {}).expect("libtpu can be asked")
+}
+
+/// The kernel has a form on every chip, a predicted time, and libtpu compiles it there.
+///
+/// # Panics
+/// Where it has none, or libtpu refuses it.
+#[track_caller]
+pub fn compiles(worker: &str, kernel: &dyn Launchable, inputs: &[(DType, Vec<usize>)]) {
+    let types: Vec<DType> = inputs.iter().map(|input| input.0).collect();
+    let built = Built::new(kernel, &types).unwrap_or_else(|error| panic!("{error:?}"));
+    for chip in Chip::ALL {
+        let bound = built.bind(chip, inputs).unwrap_or_else(|error| panic!("{}: {error:?}", chip.name));
+        let text = bound.stablehlo().unwrap_or_else(|error| panic!("{}: {error}", chip.name));
+        assert!(bound.predict().is_ok_and(|prediction| prediction.cycles > 0), "{} on {}", built.kernel.name, chip.name);
+        let Some(library) = library() else { continue };
+        for verdict in judge(worker, &library, chip, vec![text]) {
+            assert!(accepted(&verdict), "{} on {}: {verdict:?}", built.kernel.name, chip.name);
+        }
+    }
 }
 
 /// Whether it compiles.

@@ -125,10 +125,12 @@ fn kinds(name: &str, shape: Shape) -> Vec<OpKind> {
         "dot" => products(shape.rank()),
         "prng_bits" => vec![OpKind::PrngBits(shape)],
         "const" | "load" | "store" | "program_id" | "num_programs" | "size" => vec![],
-        "if" | "for" | "while" | "prng_seed" | "print" | "check" => vec![],
+        "if" | "for" | "while" | "prng_seed" | "print" | "check" | "defined" => vec![],
         // What takes places, not values: `random_movement` has random programs of these.
-        "load_scalar" | "store_scalar" | "view" | "view_squeezed" | "scoped" => vec![],
+        "load_scalar" | "store_scalar" | "load_masked" | "store_masked" | "scoped" => vec![],
+        "view" | "view_squeezed" | "view_reshaped" | "view_transposed" | "view_bitcast" => vec![],
         "dma_start" | "dma_wait" | "semaphore_at" | "semaphore_signal" | "semaphore_wait" | "semaphore_read" => vec![],
+        "remote_dma_start" | "device_id" => vec![],
         other => panic!("`{other}` is in the table of operations but has no sample in the matrix of tests"),
     }
 }
@@ -172,10 +174,12 @@ fn operands(kind: &OpKind, shape: Shape) -> Vec<Vec<Type>> {
         }
         OpKind::Iota { .. } | OpKind::PrngBits(_) => vec![vec![]],
         OpKind::Const(_) | OpKind::Load(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) => vec![],
-        OpKind::Size(_) | OpKind::PrngSeed | OpKind::Print(_) | OpKind::Check(_) => vec![],
+        OpKind::Size(_) | OpKind::PrngSeed | OpKind::Print(_) | OpKind::Check(_) | OpKind::Defined(_) => vec![],
         OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => vec![],
-        OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) => vec![],
-        OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt => vec![],
+        OpKind::LoadScalar | OpKind::StoreScalar | OpKind::LoadMasked(_) | OpKind::StoreMasked => vec![],
+        OpKind::View { .. } | OpKind::ViewSqueezed(_) => vec![],
+        OpKind::ViewReshaped(_) | OpKind::ViewTransposed(_) | OpKind::ViewBitcast(_) => vec![],
+        OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt | OpKind::DeviceId => vec![],
         OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => vec![],
     }
 }

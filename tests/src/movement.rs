@@ -214,8 +214,41 @@ impl Writer {
         }
     }
 
-    /// A part of a memory of that shape, through one to three views; `None` where none fits.
+    /// A part of a memory of that shape, some with its dimensions in another order, or cut in two; `None` where none fits.
     fn part(&mut self, memory: usize, want: &[usize]) -> Option<View> {
+        match self.rng.below(4) {
+            0 if want.len() > 1 => {
+                let mut perm: Vec<usize> = (0..want.len()).collect();
+                (1..want.len()).for_each(|at| perm.swap(at, self.rng.below(at + 1)));
+                let mut below = want.to_vec();
+                perm.iter().zip(want).for_each(|(&axis, &n)| below[axis] = n);
+                let view = self.sliced(memory, &below)?;
+                let value = self.value(OpKind::ViewTransposed(perm.clone()), &[view.value]);
+                let weight = |axis: usize| below[axis + 1..].iter().product::<usize>();
+                let positions = (0..want.iter().product::<usize>()).map(|at| {
+                    let mut rest = at;
+                    let index = perm.iter().zip(want).rev().map(|(&axis, &n)| {
+                        let i = rest % n;
+                        rest /= n;
+                        i * weight(axis)
+                    });
+                    view.positions[index.sum::<usize>()]
+                });
+                let positions = positions.collect();
+                Some(View { value, dims: want.to_vec(), positions, ..view })
+            }
+            1 if want.len() > 1 => {
+                // A dimension that becomes two has strides wherever it lies.
+                let view = self.sliced(memory, &[&[want[0] * want[1]], &want[2..]].concat())?;
+                let value = self.value(OpKind::ViewReshaped(Shape::new(want)), &[view.value]);
+                Some(View { value, dims: want.to_vec(), ..view })
+            }
+            _ => self.sliced(memory, want),
+        }
+    }
+
+    /// A part of a memory of that shape, through one to three views; `None` where none fits.
+    fn sliced(&mut self, memory: usize, want: &[usize]) -> Option<View> {
         let Memory { value, array, dims, .. } = &self.memories[memory];
         let (array, dims) = (*array, dims.clone());
         let mut view = View { value: *value, memory, dims: dims.clone(), positions: (0..dims.iter().product()).collect() };

@@ -316,3 +316,75 @@ fn a_tile_that_left_its_region_unseen() {
     let Err(Error::Build { faults, .. }) = kernel().stage(&[]) else { panic!("the kernel is wrong") };
     assert_eq!(faults.iter().map(|fault| fault.code()).collect::<Vec<_>>(), ["B002"]);
 }
+
+#[tpu_kernel]
+fn seen_otherwise(
+    #[block([8, 4] at (0, 0))] x: In<f32, (D<8>, D<4>)>,
+    #[scratch] buffer: Vmem<f32, (D<2>, D<8>, D<4>)>,
+    #[scratch] table: Smem<i32, (D<4>, D<2>)>,
+    #[block([4, 8] at (0, 0))] o: Out<f32, (D<4>, D<8>)>,
+) {
+    buffer.slot(1).store(x.load());
+    let halves = x.view_bitcast_rows::<bf16, (D<16>, D<4>)>().load();
+    table.view_t().view_bitcast::<f32>().write((1, 3), 2.0);
+    let turned = buffer.view_transposed::<(D<2>, D<4>, D<8>)>([0, 2, 1]).slot(1);
+    o.view_reshaped::<(D<32>,)>()
+        .store(turned.view_reshaped::<(D<4>, D<2>, D<4>)>().load().reshape::<(D<32>,)>() + halves.at([0, 0]).cast());
+}
+
+#[test]
+fn memory_is_seen_otherwise() {
+    let text = text(&seen_otherwise(), &[DType::F32]);
+    for line in [
+        "view_bitcast %x : vmem<16x4xbf16>",
+        "view_transposed %table perm [1, 0] : smem<2x4xi32>",
+        ": smem<2x4xf32>",
+        "view_transposed %buffer perm [0, 2, 1] : vmem<2x4x8xf32>",
+        ": vmem<4x2x4xf32>",
+        "view_reshaped %o : vmem<32xf32>",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+#[tpu_kernel]
+fn too_far(#[block([8, 4] at (0, 0))] x: In<f32, (D<8>, D<4>)>, #[block([16] at (0))] o: Out<f32, (D<16>,)>) {
+    o.store(x.view::<(D<8>, D<2>)>((0, 0)).view_reshaped::<(D<16>,)>().load());
+}
+
+#[tpu_kernel]
+fn other_shape(#[block([8, 4] at (0, 0))] x: In<f32, (D<8>, D<4>)>, #[block([8, 4] at (0, 0))] o: Out<f32, (D<8>, D<4>)>) {
+    o.store(x.view_transposed::<(D<8>, D<4>)>([1, 0]).load());
+}
+
+#[test]
+fn views_that_cannot_be_are_refused() {
+    let code = |kernel: &dyn Launchable| kernel.stage(&[DType::F32]).map(|_| ()).unwrap_err().code();
+    assert_eq!(code(&too_far()), "V052");
+    assert_eq!(code(&other_shape()), "V019");
+}
+
+#[tpu_kernel]
+fn masked_both_ways(
+    at: Scalar<i32>,
+    #[block([8, 128] at (0, 0))] x: In<f32, (D<8>, D<128>)>,
+    #[block([8, 128] at (0, 0))] o: Out<f32, (D<8>, D<128>)>,
+) {
+    let yes = iota::<(D<8>, D<128>)>(Lanes) < 64;
+    let some = iota::<(D<2>, D<128>)>(Sublanes) + at < 8;
+    o.store(x.load_where(yes, -1.0));
+    o.store_at_where(
+        (at, 0),
+        some,
+        x.view::<(D<4>, D<128>)>((0, 0)).load_at_where::<(D<2>, D<128>), _>((at, 0), some, x.load_at::<(D<2>, D<128>)>((0, 0))),
+    );
+    o.store_where(yes, 2.0);
+}
+
+#[test]
+fn masks_are_recorded() {
+    let text = text(&masked_both_ways(), &[DType::F32]);
+    assert_eq!(text.matches("load_masked").count(), 2, "{text}");
+    assert_eq!(text.matches("store_masked").count(), 2, "{text}");
+    assert!(text.contains("store_masked"), "{text}");
+}

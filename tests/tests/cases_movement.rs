@@ -285,3 +285,51 @@ fn report_05_a_copy_between_nested_regions() {
         expect(&nested().launch(&device, &tensor(&device, &[1.0f32], &[1])).unwrap(), &[1], &[1.0f32]);
     }
 }
+
+// ---- report 10: grouped products whose k is no multiple of its tile ------------------------------------------------------
+
+/// Rows `starts[g]` to `starts[g + 1]` of `x` with matrix `g` of `w`.
+#[tpu_kernel(grid(j: n / BN, g: groups, kk: k / BK))]
+fn grouped<M: Dim, BK: Dim, BN: Dim>(
+    #[prefetch([groups + 1])] starts: Prefetch<i32, 1>,
+    #[block([m, k] at (0, kk))] x: In<f32, (M, BK)>,
+    #[block([groups, k, n] at (squeeze g, kk, j))] w: In<f32, (BK, BN)>,
+    #[block([m, n] at (0, j))] o: Out<f32, (M, BN)>,
+    #[scratch] acc: Vmem<f32, (M, BN)>,
+) {
+    if g == 0 && kk == 0 {
+        acc.fill(0.0);
+    }
+    // What a block holds behind the end of k is poison, on both sides.
+    let rows = iota::<(M, BK)>(Sublanes);
+    let inside = (iota::<(M, BK)>(Lanes) + kk * BK).lt(k);
+    let mine = rows.ge(starts.read(g)) & rows.lt(starts.read(g + 1)) & inside;
+    let w = select((iota::<(BK, BN)>(Sublanes) + kk * BK).lt(k), w.load(), 0.0);
+    acc.store(acc.load() + dot(select(mine, x.load(), 0.0), w));
+    if g == last(g) && kk == last(kk) {
+        o.store(acc.load());
+    }
+}
+
+/// One row a group, then uneven and empty groups, and rows behind the last group, which are zero.
+#[test]
+fn report_10_grouped_products_with_a_ragged_k() {
+    for device in devices() {
+        for (m, k, n, starts) in
+            [(32usize, 96usize, 96usize, (0..=32).collect::<Vec<i32>>()), (17, 70, 40, vec![0, 5, 5, 5, 12]), (9, 1, 3, vec![0, 9])]
+        {
+            let groups = starts.len() - 1;
+            let (x, w) = (|at: usize| (at * 7 % 13) as f32 - 6.0, |at: usize| (at * 5 % 11) as f32 - 5.0);
+            let kernel = grouped().m(32).bk(64).bn(32).precision(Precision::Highest).allow(Allow::BlockShape);
+            let arrays = (tensor(&device, &starts, &[groups + 1]), made(&device, &[m, k], x), made(&device, &[groups, k, n], w));
+            let o = kernel.launch(&device, &arrays.0, &arrays.1, &arrays.2).unwrap();
+            let element = |at: usize| {
+                let (row, col) = (at / n, at % n);
+                let group = (0..groups).find(|&g| (starts[g]..starts[g + 1]).contains(&(row as i32)));
+                group.map_or(0.0, |g| (0..k).fold(0.0, |sum, i| sum + x(row * k + i) * w((g * k + i) * n + col)))
+            };
+            // Sums of small integers are exact.
+            expect(&o, &[m, n], &(0..m * n).map(element).collect::<Vec<_>>());
+        }
+    }
+}

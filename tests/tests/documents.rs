@@ -88,9 +88,16 @@ fn kinds() -> Vec<OpKind> {
         OpKind::StoreScalar,
         OpKind::View { shape, strides: vec![1] },
         OpKind::ViewSqueezed(vec![0]),
+        OpKind::ViewReshaped(shape),
+        OpKind::ViewTransposed(vec![0]),
+        OpKind::ViewBitcast(DType::F32),
+        OpKind::LoadMasked(shape),
+        OpKind::StoreMasked,
         OpKind::SemaphoreAt,
         OpKind::DmaStart { priority: 0, add: false },
         OpKind::DmaWait,
+        OpKind::RemoteStart { priority: 0 },
+        OpKind::DeviceId,
         OpKind::SemaphoreSignal,
         OpKind::SemaphoreWait,
         OpKind::SemaphoreRead,
@@ -102,6 +109,7 @@ fn kinds() -> Vec<OpKind> {
         OpKind::PrngBits(shape),
         OpKind::Print(String::new()),
         OpKind::Check(String::new()),
+        OpKind::Defined(String::new()),
         OpKind::If,
         OpKind::For,
         OpKind::While,
@@ -119,9 +127,11 @@ fn kinds() -> Vec<OpKind> {
             OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Sort { .. } | OpKind::Extract(_) | OpKind::Scan { .. } => {}
             OpKind::Reduce { .. } | OpKind::Dot { .. } | OpKind::Load(_) | OpKind::Store => {}
             OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::Scoped => {}
-            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt => {}
+            OpKind::ViewReshaped(_) | OpKind::ViewTransposed(_) | OpKind::ViewBitcast(_) => {}
+            OpKind::LoadMasked(_) | OpKind::StoreMasked => {}
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt | OpKind::DeviceId => {}
             OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {}
-            OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => {}
+            OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) | OpKind::Defined(_) => {}
             OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::If | OpKind::For | OpKind::While => {}
         }
     }

@@ -17,7 +17,7 @@ use tpu_tests::golden::{self, Case, Want};
 const SCALARS: usize = 25;
 
 /// Operations without a golden here, and why.
-const WITHOUT: [(&str, &str); 24] = [
+const WITHOUT: [(&str, &str); 25] = [
     ("const", "nothing is computed"),
     ("cast", "casts.rs has all pairs over all patterns"),
     ("load", "memory, not values: filetests; every case here loads"),
@@ -31,6 +31,7 @@ const WITHOUT: [(&str, &str); 24] = [
     ("prng_seed", "the cases of prng_bits seed"),
     ("print", "text: filetests"),
     ("check", "an error: filetests"),
+    ("defined", "an error: filetests"),
     ("load_scalar", "memory, not values: filetests"),
     ("store_scalar", "memory, not values: filetests"),
     ("view", "memory, not values: filetests, random programs"),

@@ -339,3 +339,111 @@ fn stores_that_rewrite_their_neighbours_wait_for_copies() {
     let later = "dma_start %from, %end, %sem";
     assert_eq!(kernel(anywhere, "", later), [Some("M016"); 5]);
 }
+
+/// A kernel with two memories, two semaphores and a copy to each; why the first chip refuses it.
+fn beside_two(body: &str) -> Option<&'static str> {
+    let text = format!(
+        "kernel @k(n) {{
+  prefetch %ids: smem<?xi32> = [n]
+  in %x: hbm<?x?xbf16> = [16, 128]
+  scratch %buf: vmem<32x128xbf16>
+  scratch %other: vmem<16x128xbf16>
+  scratch %sems: semaphore<2xdma>
+  body {{
+    %z = const 0 : i32
+    %one = const 1 : i32
+    %half = const 16 : i32
+    %n = const 9 : i32
+    %row = load_scalar %ids[%z] : i32
+    %end = view %buf[%half, %z] : vmem<16x128xbf16>
+    %from = view %x[%z, %z] : hbm<16x128xbf16>
+    %first = view %x[%z, %z] : hbm<8x128xbf16>
+    %few = view %other[%z, %z] : vmem<8x128xbf16>
+    %number = const 1.0 : bf16
+    %t = broadcast %number : tile<1x128xbf16>
+    %a = semaphore_at %sems[%z] : semaphore<dma>
+    %b = semaphore_at %sems[%one] : semaphore<dma>
+    %c = semaphore_at %sems[%row] : semaphore<dma>
+    {body}
+  }}
+}}"
+    );
+    let kernel = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    verify(&kernel).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    legalise(&kernel, &Chip::V5E).map_err(|e| e.code()).err()
+}
+
+/// Two copies on one semaphore: a wait may be met by the bytes of either, so that both are in flight until all are waited for.
+#[test]
+fn a_wait_may_be_met_by_another_copy() {
+    let store = "store %t, %buf[%row, %z]";
+    let [to_buf, to_other] = ["%from, %end", "%from, %other"];
+    let start = |ends: &str, semaphore: &str| format!("dma_start {ends}, {semaphore}\n");
+    let wait = |ends: &str, semaphore: &str| format!("dma_wait {ends}, {semaphore}\n");
+    let both = |s: &str| start(to_buf, "%a") + &start(to_other, s);
+    // Of its own bytes, it may be that those of the other have come.
+    assert_eq!(beside_two(&(both("%a") + &wait(to_buf, "%a") + store + "\n" + &wait(to_other, "%a"))), Some("M016"));
+    assert_eq!(beside_two(&(both("%a") + &wait(to_buf, "%a") + &wait(to_other, "%a") + store)), None);
+    // Semaphores of their own tell them apart; one that is computed may be either.
+    assert_eq!(beside_two(&(both("%b") + &wait(to_buf, "%a") + store + "\n" + &wait(to_other, "%b"))), None);
+    assert_eq!(beside_two(&(both("%c") + &wait(to_buf, "%a") + store + "\n" + &wait(to_other, "%c"))), Some("M016"));
+    // Half of the bytes are not all.
+    let halves = start(to_buf, "%a") + &wait("%first, %few", "%a");
+    assert_eq!(beside_two(&(halves.clone() + store + "\n" + &wait("%first, %few", "%a"))), Some("M016"));
+    assert_eq!(beside_two(&(halves + &wait("%first, %few", "%a") + store)), None);
+    // A wait on one side of a branch may not happen.
+    let side = |arm: &str| format!("%yes = lt %row, %one : bool\nif %yes {{\n{arm}\n}} else {{\n}}\n");
+    assert_eq!(beside_two(&(start(to_buf, "%a") + &side(&wait(to_buf, "%a")) + store)), Some("M016"));
+}
+
+/// Loops: what the turn before has started, what none leaves, and what more turns leave than one waits for.
+#[test]
+fn copies_in_flight_in_loops() {
+    let store = "store %t, %buf[%row, %z]\n";
+    let (start, wait) = ("dma_start %from, %end, %a\n", "dma_wait %from, %end, %a\n");
+    let turns = |body: &str| format!("for %i = %z to %n step %one {{\n{body}}}\n");
+    assert_eq!(beside_two(&turns(&[start, wait, store].concat())), None);
+    assert_eq!(beside_two(&(start.to_string() + &turns(&[wait, store, start].concat()) + wait + store)), None);
+    assert_eq!(beside_two(&(start.to_string() + &turns(&[store, wait, start].concat()) + wait)), Some("M016"));
+    assert_eq!(beside_two(&(turns(start) + wait + store)), Some("M016"));
+    // The test of a `while` runs once more than its body.
+    let test = format!("%last = while carry (%at = %z) : i32 {{\n{start}%more = lt %at, %n : bool\nyield %more\n}} do (%now) {{\n");
+    let next = "%next = add %now, %one : i32\nyield %next\n}\n";
+    assert_eq!(beside_two(&(test.clone() + wait + next + store)), Some("M016"));
+    assert_eq!(beside_two(&(test.replacen(start, "", 1) + start + wait + next + store)), None);
+}
+
+/// Loops as deep as a kernel may nest them cost what their operations cost.
+#[test]
+fn deep_loops_with_copies_are_legalised_in_time() {
+    let (start, wait) = ("dma_start %from, %end, %a\n", "dma_wait %from, %end, %a\n");
+    let mut body = start.to_string() + wait + "store %t, %buf[%row, %z]\n";
+    for depth in 0..60 {
+        body = format!("for %i{depth} = %z to %n step %one {{\n{start}{wait}{body}}}\n");
+    }
+    let begin = std::time::Instant::now();
+    assert_eq!(beside_two(&body), None);
+    // Twice the work for each of 60 loops would be longer than the age of the universe.
+    assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
+}
+
+/// Places that a chip's words do not hold, and parts for which too much would be loaded.
+#[test]
+fn views_too_far_and_parts_of_too_much() {
+    let far = "%wide = view %x[%z, %z] strides [65536, 1] : hbm<131072x128xbf16>
+    %far = view %wide[%z, %z] strides [65536, 1] : hbm<2x128xbf16>
+    %pair = view %other[%z, %z] : vmem<2x128xbf16>
+    dma_start %far, %pair, %a";
+    assert_eq!(beside_two(far), Some("M017"));
+    let begin = "%wide = view %x[%z, %z] strides [65536, 1] : hbm<131072x128xbf16>
+    %large = const 65000 : i32
+    %begins = view %wide[%large, %z] : hbm<2x128xbf16>
+    %pair = view %other[%z, %z] : vmem<2x128xbf16>
+    dma_start %begins, %pair, %a";
+    assert_eq!(beside_two(begin), Some("M017"));
+    // A copy takes memory as it lies.
+    let turned = "%turned = view_transposed %other perm [1, 0] : vmem<128x16xbf16>
+    %back = view_transposed %turned perm [1, 0] : vmem<16x128xbf16>
+    dma_start %from, %back, %a";
+    assert_eq!(beside_two(turned), Some("M013"));
+}

@@ -9,7 +9,7 @@ use tpu_tests::executors::{EXECUTORS, run, same};
 use tpu_tests::matrix::{Case, cases, names};
 
 /// Operations that are no computation on tiles, and the tests that run them.
-const ELSEWHERE: [(&str, &str); 23] = [
+const ELSEWHERE: [(&str, &str); 24] = [
     ("const", "filetests, random_kernels"),
     ("load", "every case loads"),
     ("store", "every case stores"),
@@ -22,6 +22,7 @@ const ELSEWHERE: [(&str, &str); 23] = [
     ("prng_seed", "prng_bits"),
     ("print", "filetests"),
     ("check", "filetests, random_kernels"),
+    ("defined", "filetests, checked, random_checked"),
     ("load_scalar", "filetests, random_movement"),
     ("store_scalar", "filetests, random_movement"),
     ("view", "filetests, random_movement, random_views"),

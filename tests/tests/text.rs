@@ -222,7 +222,7 @@ fn random_kind(random: &mut Random) -> OpKind {
     let shape = Shape::new(&dims);
     let axis = random.pick(&[0, 1, 3, 4, usize::MAX]);
     let (dtype, index) = (random.pick(&DType::ALL), vec![axis; random.below(5)]);
-    match random.below(39) {
+    match random.below(46) {
         0 => OpKind::Iota { shape, axis },
         1 => OpKind::Broadcast(shape),
         2 => OpKind::Reshape(shape),
@@ -264,6 +264,13 @@ fn random_kind(random: &mut Random) -> OpKind {
         35 => OpKind::SemaphoreWait,
         36 => OpKind::SemaphoreRead,
         37 => OpKind::Scoped,
+        38 => OpKind::ViewReshaped(shape),
+        39 => OpKind::ViewTransposed(index),
+        40 => OpKind::ViewBitcast(dtype),
+        41 => OpKind::LoadMasked(shape),
+        42 => OpKind::StoreMasked,
+        43 => OpKind::RemoteStart { priority: random.below(4) as u8 },
+        44 => OpKind::DeviceId,
         _ => OpKind::Const(Literal::from_bits(dtype, random.next() as u32)),
     }
 }

@@ -13,6 +13,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
+use tpu_kernel::cranelift::checked::CheckedExecutable;
 use tpu_kernel::ir::{DType, Kernel};
 use tpu_kernel::launch::{Config, Launchable};
 use tpu_kernel::passes;
@@ -52,7 +53,8 @@ pub(crate) struct Entry {
     config: Config,
     inputs: Vec<DType>,
     staged: Once<Staged>,
-    program: Once<Compiled>,
+    program: Once<Compiled<Program>>,
+    checked: Once<Compiled<CheckedExecutable>>,
     pub(crate) bindings: Bindings,
     pub(crate) launches: AtomicU64,
 }
@@ -62,8 +64,8 @@ struct Staged {
     time: Duration,
 }
 
-struct Compiled {
-    program: Program,
+struct Compiled<P> {
+    program: P,
     time: Duration,
 }
 
@@ -85,7 +87,7 @@ impl Cache {
     }
 
     fn hash(kernel: &dyn Launchable, inputs: &[DType]) -> u64 {
-        let Config { blocks, elements, sizes: _, precision, allow, transforms } = kernel.config();
+        let Config { blocks, elements, sizes: _, precision, allow, transforms, checking: _ } = kernel.config();
         let mut hasher = KeyHasher::default();
         (kernel.path(), kernel.identity(), blocks, elements, precision, allow, transforms, inputs).hash(&mut hasher);
         hasher.finish()
@@ -109,17 +111,23 @@ impl Entry {
             name: kernel.name(),
             path: kernel.path(),
             identity: kernel.identity(),
-            config: Config { sizes: vec![], transforms: kernel.config().transforms.forward(), ..kernel.config().clone() },
+            config: Config {
+                sizes: vec![],
+                checking: None,
+                transforms: kernel.config().transforms.forward(),
+                ..kernel.config().clone()
+            },
             inputs: inputs.to_vec(),
             staged: Once::default(),
             program: Once::default(),
+            checked: Once::default(),
             bindings: Bindings::default(),
             launches: AtomicU64::new(0),
         }
     }
 
     fn is_for(&self, kernel: &dyn Launchable, inputs: &[DType]) -> bool {
-        let Config { blocks, elements, sizes: _, precision, allow, transforms } = kernel.config();
+        let Config { blocks, elements, sizes: _, precision, allow, transforms, checking: _ } = kernel.config();
         let own = &self.config;
         self.path == kernel.path()
             && self.identity == kernel.identity()
@@ -166,15 +174,30 @@ impl Entry {
         Ok((&compiled.program, own))
     }
 
+    /// The kernel's code for checked launches, and whether this call compiled it.
+    pub(crate) fn checked(&self, kernel: &Kernel) -> Result<(&CheckedExecutable, bool), DeviceError> {
+        let mut own = false;
+        let compile = || {
+            own = true;
+            let start = Instant::now();
+            let program = CheckedExecutable::compile(kernel)?;
+            Ok(Compiled { program, time: start.elapsed() })
+        };
+        let compiled = self.checked.get_or_make(self.name, compile)?;
+        Ok((&compiled.program, own))
+    }
+
     fn stats(&self) -> Option<KernelStats> {
-        let (staged, compiled) = (self.staged.get()?, self.program.get()?);
+        let staged = self.staged.get()?;
+        let times = [self.program.get().map(|p| p.time), self.checked.get().map(|p| p.time)];
+        let compiling = times.into_iter().flatten().reduce(|a, b| a + b)?;
         Some(KernelStats {
             name: self.name,
             path: self.path,
             config: self.config.clone(),
             inputs: self.inputs.clone(),
             stage_time: staged.time,
-            compile_time: staged.time + compiled.time,
+            compile_time: staged.time + compiling,
             launches: self.launches.load(Relaxed),
         })
     }

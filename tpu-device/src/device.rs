@@ -3,14 +3,15 @@
 use crate::cache::{Cache, KernelStats};
 use crate::memory::Memory;
 use crate::registry::Registry;
+use crate::spare::Spare;
 use crate::{DeviceError, Executor};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::exec::Printed;
 use tpu_kernel::exec::print::to_stderr;
+use tpu_kernel::exec::{Checking, Printed};
 
 /// What takes the messages of kernels.
 pub(crate) type OnPrint = Arc<dyn Fn(&Printed) + Send + Sync>;
@@ -34,7 +35,9 @@ pub struct Device(Arc<Inner>);
 struct Inner {
     chip: Chip,
     executor: Executor,
+    checking: Option<Checking>,
     memory: Memory,
+    spare: Spare,
     cache: Cache,
     registry: Registry,
     on_print: RwLock<OnPrint>,
@@ -49,6 +52,7 @@ struct Inner {
 pub struct DeviceBuilder {
     chip: Chip,
     executor: Executor,
+    checking: Option<Checking>,
     hbm_bytes: u64,
 }
 
@@ -56,6 +60,30 @@ impl DeviceBuilder {
     /// What runs the kernels; [`Executor::Cranelift`] unless set.
     pub fn executor(mut self, executor: Executor) -> DeviceBuilder {
         self.executor = executor;
+        self
+    }
+
+    /// Every launch is checked, as a kernel's own `checked` does it for one: `docs/checked.md`.
+    ///
+    /// ```
+    /// use tpu_device::{Chip, Device};
+    /// use tpu_kernel::prelude::*;
+    ///
+    /// #[tpu_kernel(grid(i: n / 256))]
+    /// fn total(#[block([n] at (i))] x: In<f32, (D<256>,)>, #[block([1] at (0))] mut o: Out<f32, (One,)>) {
+    ///     if i == 0 {
+    ///         o.fill(0.0);
+    ///     }
+    ///     o += x.load().sum(Lanes);
+    /// }
+    ///
+    /// let device = Device::builder(Chip::V5E).checked(7).build();
+    /// let x = tpu_device::Tensor::full(&device, 1.0f32, &[300])?;
+    /// assert_eq!(total().launch(&device, &x).unwrap_err().code(), "R015");
+    /// # Ok::<(), tpu_device::DeviceError>(())
+    /// ```
+    pub fn checked(mut self, seed: impl Into<Checking>) -> DeviceBuilder {
+        self.checking = Some(seed.into());
         self
     }
 
@@ -70,7 +98,9 @@ impl DeviceBuilder {
         Device(Arc::new(Inner {
             chip: self.chip,
             executor: self.executor,
+            checking: self.checking,
             memory: Memory::new(self.hbm_bytes),
+            spare: Spare::default(),
             cache: Cache::default(),
             registry: Registry::default(),
             on_print: RwLock::new(Arc::new(to_stderr)),
@@ -134,7 +164,7 @@ impl Device {
     /// assert_eq!(device.stats().capacity_bytes, 1 << 20);
     /// ```
     pub fn builder(chip: Chip) -> DeviceBuilder {
-        DeviceBuilder { chip, executor: Executor::default(), hbm_bytes: chip.hbm_bytes }
+        DeviceBuilder { chip, executor: Executor::default(), checking: None, hbm_bytes: chip.hbm_bytes }
     }
 
     /// The chip.
@@ -145,6 +175,11 @@ impl Device {
     /// What runs the kernels.
     pub fn executor(&self) -> Executor {
         self.0.executor
+    }
+
+    /// How its launches are checked, unless they say so themselves.
+    pub fn checking(&self) -> Option<Checking> {
+        self.0.checking
     }
 
     /// The counters.
@@ -184,6 +219,10 @@ impl Device {
 
     pub(crate) fn memory(&self) -> &Memory {
         &self.0.memory
+    }
+
+    pub(crate) fn spare(&self) -> &Spare {
+        &self.0.spare
     }
 
     pub(crate) fn cache(&self) -> &Cache {

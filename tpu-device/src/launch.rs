@@ -6,13 +6,15 @@
 use crate::bound::Bound;
 use crate::cache::Entry;
 use crate::guard::guarded;
+use crate::program::Program;
 use crate::tensor::Unwritten;
 use crate::{ArgSpec, Device, DeviceError, Tensor};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, Printed};
+use tpu_kernel::cranelift::checked::CheckedExecutable;
+use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, Checking, Printed};
 use tpu_kernel::ir::{DType, Kernel, Literal, Loc, ParamKind};
-use tpu_kernel::launch::{Arg, Argument, Cost, LaunchError, Launchable, Target};
+use tpu_kernel::launch::{Allow, Arg, Argument, Binding, Cost, LaunchError, Launchable, Target};
 
 impl Target for Device {
     type Tensor = Tensor;
@@ -25,23 +27,52 @@ impl Target for Device {
     }
 }
 
-/// A launch that may run.
-struct Ready {
+/// A launch that is not refused.
+struct Prepared {
     entry: Arc<Entry>,
     bound: Arc<Bound>,
+}
+
+/// What runs it.
+enum Ready<'e> {
+    Plain(&'e Program),
+    Checked(&'e CheckedExecutable, Checking),
+}
+
+impl Ready<'_> {
+    fn run(&self, kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), tpu_kernel::Error> {
+        match self {
+            Ready::Plain(program) => Ok(program.run(kernel, binding, args)?),
+            Ready::Checked(program, checking) => {
+                program.run(binding, args, *checking).map_err(|error| tpu_kernel::Error::Checked { seed: checking.seed, error })
+            }
+        }
+    }
 }
 
 fn launch(device: &Device, launchable: &dyn Launchable, args: &[Arg<'_, Tensor>]) -> Result<Vec<Tensor>, DeviceError> {
     check_devices(device, args)?;
     let specs: Vec<ArgSpec<'_>> = args.iter().map(|&arg| arg.into()).collect();
-    let Ready { entry, bound } = prepare(device, launchable, &specs)?;
+    let Prepared { entry, bound } = prepare(device, launchable, &specs)?;
     let kernel = entry.kernel(launchable)?;
-    let (program, compiled) = entry.program(kernel, device.executor())?;
-    device.count_compilation(compiled);
+    let config = launchable.config();
+    let program = match config.checking.or(device.checking()) {
+        None => {
+            let (program, compiled) = entry.program(kernel, device.executor())?;
+            device.count_compilation(compiled);
+            Ready::Plain(program)
+        }
+        Some(checking) => {
+            let (program, compiled) = entry.checked(kernel)?;
+            device.count_compilation(compiled);
+            let unwritten = checking.unwritten || config.allow.contains(&Allow::Unwritten);
+            Ready::Checked(program, Checking { unwritten, ..checking })
+        }
+    };
 
     let mut outputs = Vec::with_capacity(bound.covered.len());
     for ((at, param), &covered) in kernel.outputs().zip(&bound.covered) {
-        let mut output = Unwritten::new(device, param.ty.dtype(), &bound.binding.arrays[at])?;
+        let mut output = Unwritten::of_anything(device, param.ty.dtype(), &bound.binding.arrays[at])?;
         if !covered {
             output.fill(Literal::poison(param.ty.dtype()));
         }
@@ -80,7 +111,7 @@ pub(crate) fn infer(
     args: &[ArgSpec<'_>],
 ) -> Result<Vec<(DType, Vec<usize>)>, DeviceError> {
     guarded("shape inference", || {
-        let Ready { entry, bound } = prepare(device, launchable, args)?;
+        let Prepared { entry, bound } = prepare(device, launchable, args)?;
         let outputs = entry.kernel(launchable)?.outputs();
         Ok(outputs.map(|(at, param)| (param.ty.dtype(), bound.binding.arrays[at].clone())).collect())
     })
@@ -88,7 +119,7 @@ pub(crate) fn infer(
 
 /// What a launch would cost, which is checked but neither compiled nor run.
 pub(crate) fn cost(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -> Result<Cost, DeviceError> {
-    let Ready { entry, bound } = prepare(device, launchable, args)?;
+    let Prepared { entry, bound } = prepare(device, launchable, args)?;
     Ok(tpu_kernel::launch::cost(entry.kernel(launchable)?, &bound.binding))
 }
 
@@ -100,7 +131,7 @@ pub(crate) fn check_devices(device: &Device, args: &[Arg<'_, Tensor>]) -> Result
     }
 }
 
-fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -> Result<Ready, DeviceError> {
+fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -> Result<Prepared, DeviceError> {
     if let Some(declared) = launchable.arguments() {
         check_kinds(launchable, declared, args)?;
     }
@@ -110,7 +141,7 @@ fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -
     let kernel = entry.kernel(launchable)?;
     check_args(kernel, args)?;
     let bound = entry.bindings.get(kernel, launchable.config(), device.chip(), args)?;
-    Ok(Ready { entry, bound })
+    Ok(Prepared { entry, bound })
 }
 
 /// Arguments fit what is declared in number and order: before the kernel is built for the arrays among them.

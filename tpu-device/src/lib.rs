@@ -39,6 +39,7 @@ mod operation;
 mod program;
 mod registry;
 mod replace;
+mod spare;
 mod sum;
 mod tensor;
 pub mod tpuk;

@@ -33,7 +33,8 @@ pub struct Tensor {
 
 /// Bytes on a device, given back when dropped.
 struct Storage {
-    buffer: Buffer,
+    /// There until the storage is dropped.
+    buffer: Option<Buffer>,
     slot: Slot,
     device: Device,
 }
@@ -41,6 +42,15 @@ struct Storage {
 impl Drop for Storage {
     fn drop(&mut self) {
         self.device.memory().release(&self.slot);
+        if let Some(buffer) = self.buffer.take() {
+            self.device.spare().give(buffer);
+        }
+    }
+}
+
+impl Storage {
+    fn bytes(&self) -> &[u8] {
+        self.buffer.as_ref().map_or(&[], Buffer::bytes)
     }
 }
 
@@ -54,11 +64,25 @@ pub(crate) struct Unwritten {
 impl Unwritten {
     /// A tensor of zeros, to be written.
     pub(crate) fn new(device: &Device, dtype: DType, dims: &[usize]) -> Result<Unwritten, DeviceError> {
+        Unwritten::of(device, dtype, dims, Buffer::zeroed)
+    }
+
+    /// A tensor of which every element will be written: what it holds is anything.
+    pub(crate) fn of_anything(device: &Device, dtype: DType, dims: &[usize]) -> Result<Unwritten, DeviceError> {
+        Unwritten::of(device, dtype, dims, |bytes| device.spare().take(bytes).or_else(|| Buffer::zeroed(bytes)))
+    }
+
+    fn of(
+        device: &Device,
+        dtype: DType,
+        dims: &[usize],
+        make: impl FnOnce(usize) -> Option<Buffer>,
+    ) -> Result<Unwritten, DeviceError> {
         let (shape, elements) = check_shape(dims)?;
         let bytes = elements.checked_mul(dtype.bytes()).ok_or_else(|| too_large(dims))?;
         let slot = device.memory().reserve(dtype, shape, elements)?;
-        match Buffer::zeroed(bytes) {
-            Some(buffer) => Ok(Unwritten { dtype, shape, storage: Storage { buffer, slot, device: device.clone() } }),
+        match make(bytes) {
+            Some(buffer) => Ok(Unwritten { dtype, shape, storage: Storage { buffer: Some(buffer), slot, device: device.clone() } }),
             None => {
                 device.memory().release(&slot);
                 Err(DeviceError::HostMemory { bytes })
@@ -82,7 +106,7 @@ impl Unwritten {
     }
 
     pub(crate) fn bytes(&mut self) -> &mut [u8] {
-        self.storage.buffer.bytes_mut()
+        self.storage.buffer.as_mut().map_or(&mut [], Buffer::bytes_mut)
     }
 
     pub(crate) fn finish(self) -> Tensor {
@@ -100,7 +124,7 @@ impl Tensor {
         if want != elements.len() {
             return Err(DeviceError::Length { shape: dims.to_vec(), want, got: elements.len() });
         }
-        let mut tensor = Unwritten::new(device, T::DTYPE, dims)?;
+        let mut tensor = Unwritten::of_anything(device, T::DTYPE, dims)?;
         T::write(elements, tensor.bytes());
         Ok(tensor.finish())
     }
@@ -127,7 +151,7 @@ impl Tensor {
     /// The shape is beyond the limits, or the device is full.
     pub fn full(device: &Device, value: impl Into<Literal>, dims: &[usize]) -> Result<Tensor, DeviceError> {
         let value = value.into();
-        let mut tensor = Unwritten::new(device, value.dtype(), dims)?;
+        let mut tensor = Unwritten::of_anything(device, value.dtype(), dims)?;
         tensor.fill(value);
         Ok(tensor.finish())
     }
@@ -151,7 +175,7 @@ impl Tensor {
         if device == self.device() {
             return Ok(self.clone());
         }
-        let mut copy = Unwritten::new(device, self.dtype, self.shape())?;
+        let mut copy = Unwritten::of_anything(device, self.dtype, self.shape())?;
         copy.bytes().copy_from_slice(self.bytes());
         Ok(copy.finish())
     }
@@ -186,7 +210,7 @@ impl Tensor {
     /// The elements as bytes, in native order, aligned to 64 bytes. A bool is a byte of 0 or 1. What is narrower than a byte
     /// takes one: signed integers are sign-extended, the others zero-extended.
     pub fn bytes(&self) -> &[u8] {
-        self.storage.buffer.bytes()
+        self.storage.bytes()
     }
 
     /// The element at that position of the row-major order, which exists.

@@ -50,6 +50,22 @@ fn ragged_sizes_of_every_element_type() {
     }
 }
 
+/// What is more than the caches hold is written past them, and its memory is used again: ragged and whole, twice.
+#[test]
+fn large_arrays_are_written_whole() {
+    let device = Device::new("v5e").unwrap();
+    for n in [(16 << 20) / 4 + 4 * 128, (17 << 20) / 4 + 77] {
+        let ints: Vec<i32> = (0..n as i32).map(|i| i.wrapping_mul(77_777_777)).collect();
+        let x = Tensor::from_slice(&device, &ints, &[n]).unwrap();
+        for times in [2, 4] {
+            let y = if times == 2 { x.clone() } else { device.launch(&add(), &[(&x).into(), (&x).into()]).unwrap()[0].clone() };
+            let sum = device.launch(&add(), &[(&y).into(), (&y).into()]).unwrap();
+            let want: Vec<i32> = ints.iter().map(|i| i.wrapping_mul(times)).collect();
+            assert!(sum[0].to_vec::<i32>().unwrap() == want, "{n} {times}");
+        }
+    }
+}
+
 #[test]
 fn several_outputs_and_scalars() {
     for device in devices() {

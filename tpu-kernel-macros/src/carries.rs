@@ -32,6 +32,15 @@ impl Change {
         }
     }
 
+    /// The message where the body of a pipeline changes it.
+    pub(crate) fn in_pipeline(&self) -> String {
+        const KEEP: &str = "keep it in scratch, which lasts from step to step";
+        match &self.how {
+            How::Assigned => format!("the body of a pipeline cannot assign `{}` of the kernel: {KEEP}", self.name),
+            How::Called(_) | How::Passed => format!("{self} in the body of a pipeline, out of which nothing is carried: {KEEP}"),
+        }
+    }
+
     /// The message where a closure changes it.
     pub(crate) fn in_closure(&self) -> String {
         const WRITE: &str = "write a function that returns the new value";

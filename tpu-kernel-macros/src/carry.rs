@@ -124,7 +124,7 @@ pub(crate) const fn assigns(op: &BinOp) -> bool {
 const READING: &str = "
     abs acos acosh argmax argmin argsort argsort_descending asin asinh at atan atan2 atanh bitcast bitcast_rows broadcast cast
     cbrt ceil chunks clamp clone cloned clz concat contains copied copysign cos cosh cummax cummax_reverse cummin cummin_reverse
-    cumprod cumprod_reverse cumsum cumsum_reverse elu enumerate eq erf erf_inv erfc exp exp2 expand expm1 finish first floor
+    cumprod cumprod_reverse cumsum cumsum_reverse div_ceil elu enumerate eq erf erf_inv erfc exp exp2 expand expm1 finish first floor
     floor_div floor_mod fold_axes fold_in ge gelu gelu_tanh get gt hard_sigmoid hard_swish hypot in_bounds into_iter is_empty
     is_finite is_inf is_nan is_none is_some iter last le leaky_relu leave len like load load_at load_or load_strided log log1p
     log2 log_sigmoid log_softmax logsumexp lt map max maximum mean min minimum mish ne next_after now one_hot pad popcount pow

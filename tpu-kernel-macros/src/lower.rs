@@ -27,6 +27,8 @@ pub(crate) struct Lower<'a> {
     pub(crate) loops: Vec<(Loop, Option<Ident>)>,
     /// Whether the closures of the current call are the body of a `scoped`.
     pub(crate) region: bool,
+    /// Whether the closure of the current call is the body of a pipeline, `.run(|[i], (x, o)| …)`.
+    pub(crate) pipeline: bool,
     /// Whether `return` with a value is plain Rust here: in a helper function, not in a kernel.
     pub(crate) returns: bool,
 }
@@ -74,7 +76,7 @@ fn tight(expr: &Expr) -> TokenStream {
 impl<'a> Lower<'a> {
     /// For the body of a kernel.
     pub(crate) fn new(blocks: &'a [Ident], grid: &'a [Ident], errors: &'a mut Errors, scopes: Scopes) -> Lower<'a> {
-        Lower { blocks, grid, errors, scopes, taken: Reference::No, loops: vec![], region: false, returns: false }
+        Lower { blocks, grid, errors, scopes, taken: Reference::No, loops: vec![], region: false, pipeline: false, returns: false }
     }
 }
 
@@ -325,7 +327,11 @@ impl Lower<'_> {
             Expr::Closure(e) => {
                 let region = std::mem::take(&mut self.region);
                 if let Some(change) = self.changes(expr) {
-                    let message = if region { change.in_region() } else { change.in_closure() };
+                    let message = match (region, self.pipeline) {
+                        (true, _) => change.in_region(),
+                        (_, true) => change.in_pipeline(),
+                        _ => change.in_closure(),
+                    };
                     self.errors.at(change.name.span(), message);
                 }
                 if let Some(token) = &e.asyncness {
@@ -405,8 +411,12 @@ impl VisitMut for Lower<'_> {
             }
             Expr::Closure(closure) => {
                 let taken = self.taken;
+                let windows = std::mem::take(&mut self.pipeline) && closure.inputs.len() == 2;
                 self.scoped(|inner| {
                     closure.inputs.iter().for_each(|pat| inner.scopes.declare(pat, taken));
+                    if windows {
+                        inner.scopes.declare_memory(&closure.inputs[1]);
+                    }
                     // A closure's body is outside the loops around it: `return` there is its own.
                     let (loops, returns) = (std::mem::take(&mut inner.loops), std::mem::replace(&mut inner.returns, true));
                     inner.visit_expr_mut(&mut closure.body);
@@ -460,7 +470,10 @@ impl VisitMut for Lower<'_> {
     fn visit_expr_method_call_mut(&mut self, call: &mut syn::ExprMethodCall) {
         let closures = call.args.iter().any(|argument| matches!(argument, Expr::Closure(_)));
         let taken = if closures { self.scopes.value(&call.receiver).of_part() } else { Reference::No };
-        self.taking(taken, |inner| visit_mut::visit_expr_method_call_mut(inner, call));
+        self.visit_expr_mut(&mut call.receiver);
+        let outer = std::mem::replace(&mut self.pipeline, call.method == "run");
+        self.taking(taken, |inner| call.args.iter_mut().for_each(|argument| inner.visit_expr_mut(argument)));
+        self.pipeline = outer;
     }
 
     fn visit_arm_mut(&mut self, arm: &mut syn::Arm) {

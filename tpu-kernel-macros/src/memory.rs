@@ -17,7 +17,7 @@ use syn::{Attribute, Expr, GenericArgument, Lit, PathArguments, Token, Type};
 pub(crate) const HANDLES: [&str; 4] = ["Hbm", "HbmOut", "Prefetch", "Smem"];
 
 /// Operands without.
-const SEMAPHORES: [&str; 2] = ["DmaSemaphore", "Semaphore"];
+const SEMAPHORES: [&str; 3] = ["DmaSemaphore", "Semaphore", "Barrier"];
 
 /// Whether an operand of that type is moved by hand.
 pub(crate) fn is_handle(word: &Ident) -> bool {
@@ -83,7 +83,7 @@ pub(crate) fn role(word: &Ident, ty: &Type, operand: TokenStream, marks: Marks, 
             return marks.array.map(|array| Role::Array(Array { kind: ArrayKind::Output, ..array }));
         }
         ("Prefetch", Some(ArrayKind::Prefetched), false, false) => return marks.array.map(Role::Array),
-        ("Smem" | "DmaSemaphore" | "Semaphore", None, false, true) => return Some(Role::Scratch),
+        ("Smem" | "DmaSemaphore" | "Semaphore" | "Barrier", None, false, true) => return Some(Role::Scratch),
         ("Hbm" | "HbmOut", None, false, false) => {
             errors.over(operand, "an array in HBM says its sizes: `#[hbm([m, k])]`");
             return None;
@@ -92,13 +92,15 @@ pub(crate) fn role(word: &Ident, ty: &Type, operand: TokenStream, marks: Marks, 
             errors.over(operand, "a prefetched array says its sizes: `#[prefetch([n])]`");
             return None;
         }
-        ("Smem" | "DmaSemaphore" | "Semaphore", None, false, false) => {
+        ("Smem" | "DmaSemaphore" | "Semaphore" | "Barrier", None, false, false) => {
             errors.over(operand, "scratch is marked `#[scratch]`");
             return None;
         }
         ("Hbm" | "HbmOut", ..) => "this is a whole array in HBM: it has `#[hbm([m, k])]`, and neither a block nor another mark",
         ("Prefetch", ..) => "this is a prefetched array: it has `#[prefetch([n])]`, and neither a block nor another mark",
-        ("Smem" | "DmaSemaphore" | "Semaphore", ..) => "this is scratch: it is marked `#[scratch]`, and is no array of the launch",
+        ("Smem" | "DmaSemaphore" | "Semaphore" | "Barrier", ..) => {
+            "this is scratch: it is marked `#[scratch]`, and is no array of the launch"
+        }
         (_, Some(ArrayKind::Prefetched), ..) => "a prefetched array is `Prefetch<T, R>`, with R dimensions",
         _ => "a whole array in HBM is `Hbm<T, R>`, an output `HbmOut<T, R>`, with R dimensions",
     };

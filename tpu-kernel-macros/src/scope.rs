@@ -83,6 +83,13 @@ impl Scopes {
         }
     }
 
+    /// Declares the windows of a pipeline.
+    pub(crate) fn declare_memory(&mut self, pat: &Pat) {
+        for (name, mutable) in declared(pat) {
+            self.insert(name.to_string(), Variable { mutable, reference: Reference::No, memory: true });
+        }
+    }
+
     /// Declares the parameters of a helper.
     pub(crate) fn parameter(&mut self, input: &FnArg) {
         match input {

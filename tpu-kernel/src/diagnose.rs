@@ -8,6 +8,7 @@ mod extent;
 mod help;
 mod tokens;
 
+use crate::exec::RunError;
 use crate::ir::Loc;
 use crate::launch::LaunchError;
 use crate::{BuildFault, Error};
@@ -209,17 +210,27 @@ fn reports(error: &Error) -> Vec<Report> {
         Error::Compile { .. } => {
             vec![Report { code: Some(error.code()), title: error.to_string(), loc: None, what: None, note: None, help: None }]
         }
-        Error::Run(run) => {
-            let loc = run.loc().and_then(known);
-            vec![Report {
-                code: Some(error.code()),
-                title: run.to_string(),
-                loc,
-                what: None,
-                note: None,
-                help: Some(help::run(run)),
-            }]
-        }
+        Error::Run(run) => vec![running(run, None)],
+        Error::Checked { seed, error } => vec![running(error, Some(*seed))],
+    }
+}
+
+/// A run that failed; of a checked one, with what replays it.
+fn running(error: &RunError, seed: Option<u64>) -> Report {
+    let mut notes = vec![];
+    if let RunError::Race { copy, .. } = error
+        && copy.is_known()
+    {
+        notes.push(format!("the copy began at {copy}"));
+    }
+    notes.extend(seed.map(|seed| format!("`.checked({seed})` replays it")));
+    Report {
+        code: Some(error.code()),
+        title: error.to_string(),
+        loc: error.loc().filter(|loc| loc.is_known()).cloned(),
+        what: None,
+        note: (!notes.is_empty()).then(|| notes.join("; ")),
+        help: Some(help::run(error)),
     }
 }
 
@@ -237,7 +248,9 @@ fn operation(fault: &BuildFault) -> Option<&str> {
         | BuildFault::CopyNotAwaited(_)
         | BuildFault::CopyNotMade(_)
         | BuildFault::AwaitedElsewhere(_)
-        | BuildFault::BoundsOfWritten(_) => None,
+        | BuildFault::BoundsOfWritten(_)
+        | BuildFault::Buffers { .. }
+        | BuildFault::BlockSizes(_) => None,
     }
 }
 

@@ -40,6 +40,14 @@ pub enum Error {
     /// The kernel failed while it ran.
     #[error("{0}")]
     Run(#[from] RunError),
+    /// The kernel failed while it ran checked.
+    #[error("{error}")]
+    Checked {
+        /// The seed that replays it.
+        seed: u64,
+        /// What was found.
+        error: RunError,
+    },
 }
 
 /// One fault of a kernel that cannot be built.
@@ -145,6 +153,19 @@ pub enum BuildFault {
     /// B013: the bounds of a window whose index map reads a prefetched array, in a kernel that writes to one.
     #[error("the bounds of this window follow a prefetched array, and the kernel writes to one")]
     BoundsOfWritten(Loc),
+    /// B015: a number of buffers that an operand of a pipeline cannot have.
+    #[error("an operand of a pipeline has 1 to {most} buffers, and one that is updated has 1: got {n}")]
+    Buffers {
+        /// What was asked for.
+        n: usize,
+        /// The most there are.
+        most: usize,
+        /// Where.
+        loc: Loc,
+    },
+    /// B016: blocks of a pipeline with a size of their own along more than one dimension.
+    #[error("these blocks have a size of their own along more than one dimension")]
+    BlockSizes(Loc),
 }
 
 impl std::fmt::Debug for Error {
@@ -177,6 +198,8 @@ impl BuildFault {
             BuildFault::CopyNotMade(_) => "B011",
             BuildFault::AwaitedElsewhere(_) => "B012",
             BuildFault::BoundsOfWritten(_) => "B013",
+            BuildFault::Buffers { .. } => "B015",
+            BuildFault::BlockSizes(_) => "B016",
         } else {
             BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => fault.rule.code(),
         }
@@ -188,13 +211,14 @@ impl BuildFault {
             BuildFault::Rule(fault) | BuildFault::TooLarge { fault, .. } => &fault.loc,
             BuildFault::ForeignValue(loc) | BuildFault::OutOfRegion(loc) | BuildFault::BrokenRegion(loc) => loc,
             BuildFault::CopyNotAwaited(loc) | BuildFault::CopyNotMade(loc) | BuildFault::AwaitedElsewhere(loc) => loc,
-            BuildFault::BoundsOfWritten(loc) => loc,
+            BuildFault::BoundsOfWritten(loc) | BuildFault::BlockSizes(loc) => loc,
             BuildFault::Panic { loc, .. }
             | BuildFault::Overflow { loc, .. }
             | BuildFault::DivisionByZero { loc, .. }
             | BuildFault::Literal { loc, .. }
             | BuildFault::Shift { loc, .. }
-            | BuildFault::Index { loc, .. } => loc,
+            | BuildFault::Index { loc, .. }
+            | BuildFault::Buffers { loc, .. } => loc,
         }
     }
 }
@@ -209,7 +233,7 @@ impl Error {
             Error::Launch(e) => e.code(),
             Error::Transform(e) => e.code(),
             Error::Illegal(e) => e.code(),
-            Error::Run(e) => e.code(),
+            Error::Run(e) | Error::Checked { error: e, .. } => e.code(),
         }
     }
 

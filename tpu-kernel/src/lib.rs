@@ -33,11 +33,11 @@ pub use tpu_kernel_macros::{tile_fn, tpu_kernel};
 pub mod prelude {
     pub use crate::ir::{DType, Precision};
     pub use crate::lang::{
-        AllAxes, Axis, Bits, D, Dim, DmaSemaphore, Each, Element, Float, Hbm, HbmInput, HbmOut, HbmOutput, In, InputWindow, Int,
-        Key, Lanes, Number, One, Out, Prefetch, Prod, Product, Quot, Scalar, Semaphore, Shape, Smem, Sublanes, Sum, Tile,
-        Transform, View, Vmem, batch_dot, batch_dot_over, choose, concat, copy, dot, dot_over, dot_with, iota, iota_of, literal,
-        num_programs, pack, prng_bits, prng_seed, program_id, scoped, select, stateful_bernoulli, stateful_normal,
-        stateful_uniform, unroll,
+        AllAxes, Axis, Barrier, Bits, Bounded, D, Dim, DmaSemaphore, Each, Element, Float, Hbm, HbmInput, HbmOut, HbmOutput, In,
+        Indirect, InputWindow, Int, Key, Lanes, Number, One, Out, Prefetch, Prod, Product, Quot, Scalar, Semaphore, Shape, Sliding,
+        Smem, Squeezed, Sublanes, Sum, Tile, Transform, View, Vmem, batch_dot, batch_dot_over, choose, concat, copy,
+        copy_to_device, device_id, dot, dot_over, dot_with, iota, iota_of, literal, num_programs, pack, pipeline, prng_bits,
+        prng_seed, program_id, scoped, select, stateful_bernoulli, stateful_normal, stateful_uniform, unroll,
     };
     pub use crate::launch::{Allow, Launchable};
     pub use crate::{F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4, bf16, f16};

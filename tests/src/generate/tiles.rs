@@ -2,7 +2,8 @@
 
 use super::{Generator, line};
 use tpu_kernel::ir::{
-    BinaryOp, CompareOp, DType, DotDims, OpKind, Precision, RotateStride, ScanOp, Shape, Type, Value, dot_accumulator, infer,
+    BinaryOp, CompareOp, DType, DotDims, OpKind, Precision, RotateStride, ScanOp, Shape, Type, UnaryOp, Value, dot_accumulator,
+    infer,
 };
 
 impl Generator {
@@ -155,7 +156,12 @@ impl Generator {
                     let yes = self.constant(true);
                     condition = self.binary(BinaryOp::Or, condition, yes);
                 }
-                self.effect_of(OpKind::Check("holds".into()), &[condition]);
+                if self.rng.chance(30) {
+                    let fails = self.emit(OpKind::Unary(UnaryOp::Not), &[condition]);
+                    self.effect_of(OpKind::Defined("a test".into()), &[fails]);
+                } else {
+                    self.effect_of(OpKind::Check("holds".into()), &[condition]);
+                }
             }
             _ => {
                 if !self.rng.chance(2) {

@@ -18,6 +18,16 @@ const OLDEST: c_int = 57;
 /// Compile options: one replica, one partition (`executable_build_options {num_replicas: 1, num_partitions: 1}`).
 const OPTIONS: [u8; 6] = [0x1a, 0x04, 0x20, 0x01, 0x28, 0x01];
 
+/// Compile options of a program whose kernels reach other devices: one replica, four partitions, `use_spmd_partitioning`, and the
+/// device assignment that they need: a computation for each partition, on the device of its number.
+const TOGETHER: [u8; 34] = [
+    0x1a, 0x20, 0x20, 0x01, 0x28, 0x04, 0x30, 0x01, 0x4a, 0x18, 0x08, 0x01, 0x10, 0x04, 0x1a, 0x03, 0x0a, 0x01, 0x00, 0x1a, 0x03,
+    0x0a, 0x01, 0x01, 0x1a, 0x03, 0x0a, 0x01, 0x02, 0x1a, 0x03, 0x0a, 0x01, 0x03,
+];
+
+/// What a program says that needs a device assignment, as its text has it between quotes.
+const COMMUNICATES: &str = r#"\22has_communication\22: true"#;
+
 type Function<Args> = Option<unsafe extern "C" fn(*mut Args) -> *mut c_void>;
 type Unused<const N: usize> = [*const c_void; N];
 
@@ -267,6 +277,7 @@ impl Plugin {
 
     /// Compiles a StableHLO program, and lets go of what comes out; or the library's words.
     pub(super) fn compile(&self, topology: &Topology, program: &str) -> Result<(), String> {
+        let options: &[u8] = if program.contains(COMMUNICATES) { &TOGETHER } else { &OPTIONS };
         let format = "mlir";
         let program = Program {
             size: size_of::<Program>(),
@@ -279,8 +290,8 @@ impl Plugin {
         let mut args = Compile {
             topology: topology.0,
             program: &program,
-            options: OPTIONS.as_ptr().cast(),
-            options_size: OPTIONS.len(),
+            options: options.as_ptr().cast(),
+            options_size: options.len(),
             executable: null_mut(),
             ..Compile::empty()
         };

@@ -73,6 +73,14 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
         .arg(every())
         .arg(file("html", "Write a page: timeline, memory, roofline, all in one file"))
         .arg(file("trace", "Write the predicted timeline for Chrome's or Perfetto's viewer of traces"));
+    let check = sub("check", "Run kernels with every check: uninitialised memory, races, outputs that are not written or shared")
+        .arg(kernels(named))
+        .arg(every())
+        .arg(
+            number("seeds", 1, 1_000_000, "How many seeds: each draws the orders that the semantics leave open")
+                .default_value("20"),
+        )
+        .arg(number("seed", 0, u64::MAX, "The first of them: with `--seeds 1` one that was reported").default_value("0"));
     let emit = sub("emit", "Print a kernel in another form: tpuir, clif, asm, mosaic or stablehlo")
         .arg(
             Arg::new("kernel")
@@ -116,7 +124,7 @@ pub(super) fn command(catalogue: &Catalogue) -> Command {
         .after_help(EXIT_CODES)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands([list, run, inspect, emit, verify, bench].map(|command| with_sizes(command, catalogue)))
+        .subcommands([list, run, check, inspect, emit, verify, bench].map(|command| with_sizes(command, catalogue)))
 }
 
 /// The options that every subcommand has.

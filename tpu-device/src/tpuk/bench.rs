@@ -6,6 +6,7 @@
 
 use super::args::Common;
 use super::case::Case;
+use super::catalogue;
 use super::failure::{Exit, Failure};
 use super::launch::Prepared;
 use super::output::{Ends, Output, table};
@@ -15,6 +16,7 @@ use clap::ArgMatches;
 use serde_json::{Value, json};
 use std::time::Instant;
 use tpu_kernel::chips::Chip;
+use tpu_kernel::exec::Checking;
 use tpu_kernel::ir::{Kernel, OpKind, Precision, Region};
 use tpu_kernel::launch::cost;
 use tpu_microkernels::probe;
@@ -23,6 +25,7 @@ use tpu_microkernels::probe;
 struct Row<'a> {
     name: &'a str,
     case: Case<'a>,
+    checked: bool,
 }
 
 /// What was measured, in milliseconds.
@@ -30,6 +33,8 @@ struct Measured<'a> {
     name: &'a str,
     ours: f64,
     limit: f64,
+    /// Grid steps of the launch.
+    steps: u64,
 }
 
 /// Launches run on the thread that asks.
@@ -41,10 +46,10 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     let &[chip] = common.chips.as_slice() else { return Err(Failure::usage("`bench` measures for one chip at a time")) };
     let mut rows = vec![];
     for entry in &common.entries {
-        for (name, set) in &entry.bench {
+        for catalogue::Row { name, set, checked } in &entry.bench {
             let settings = [set.as_slice(), &common.settings_of(entry)].concat();
             let case = super::case::cases(entry, &settings)?.into_iter().next();
-            rows.extend(case.map(|case| Row { name, case }));
+            rows.extend(case.map(|case| Row { name, case, checked: *checked }));
         }
     }
     if rows.is_empty() {
@@ -52,7 +57,8 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
     }
     let progress = Progress::new(rows.len());
     let (output, mut ends) = (Output { json: common.json }, Ends::of(rows.len()));
-    let mut lines = vec![["row", "threads", "ours ms", "limit ms", "share of limit", "peer"].map(String::from).to_vec()];
+    let mut lines =
+        vec![["row", "threads", "ours ms", "limit ms", "share of limit", "us a step", "peer"].map(String::from).to_vec()];
     for row in &rows {
         progress.at(row.name);
         let measured = measure(row, chip, rounds, seed).map_err(|e| e.during(&format!("row `{}`", row.name)));
@@ -80,22 +86,24 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
 fn measure<'a>(row: &Row<'a>, chip: &Chip, rounds: u64, seed: u64) -> Result<Measured<'a>, Failure> {
     let device = Device::simulated(*chip);
     let prepared = Prepared::random(&row.case, &device, seed)?;
+    let kernel = if row.checked { row.case.checked(Checking::from(1)).kernel() } else { prepared.staged.launchable.clone() };
     let work = cost(&prepared.staged.built.kernel, &prepared.binding).flops as f64;
     let passes = passes(&prepared.staged.built.kernel);
     let reads: Vec<&[u8]> = prepared.inputs.iter().map(Tensor::bytes).collect();
     // The first launch compiles.
-    let mut outputs: Vec<Vec<u8>> = prepared.launch(&device)?.iter().map(|o| vec![0; o.bytes().len()]).collect();
+    let mut outputs: Vec<Vec<u8>> = prepared.launch_as(&device, &*kernel)?.iter().map(|o| vec![0; o.bytes().len()]).collect();
     let [mut ours, mut compute, mut memory] = [f64::INFINITY; 3];
     for _ in 0..rounds {
         let mut writes: Vec<&mut [u8]> = outputs.iter_mut().map(Vec::as_mut_slice).collect();
         memory = memory.min(probe::pass(&reads, &mut writes));
         compute = compute.min(work / rate(passes));
         let start = Instant::now();
-        let results = prepared.launch(&device)?;
+        let results = prepared.launch_as(&device, &*kernel)?;
         ours = ours.min(start.elapsed().as_secs_f64());
         drop(results);
     }
-    Ok(Measured { name: row.name, ours: ours * 1e3, limit: compute.max(memory) * 1e3 })
+    let steps = prepared.binding.grid.iter().map(|&n| n.unsigned_abs() as u64).product();
+    Ok(Measured { name: row.name, ours: ours * 1e3, limit: compute.max(memory) * 1e3, steps })
 }
 
 /// How often the bf16 units see each product of the kernel; nothing where its products are of other types, or none.
@@ -136,10 +144,17 @@ impl Measured<'_> {
             "ours_ms": round(self.ours),
             "limit_ms": round(self.limit),
             "share_of_limit": round(self.limit / self.ours),
+            "steps": self.steps,
+            "step_us": round(self.step_us()),
             "peer": Value::Null,
             "peer_ms": Value::Null,
             "ratio": Value::Null,
         })
+    }
+
+    /// Microseconds a grid step.
+    fn step_us(&self) -> f64 {
+        self.ours * 1e3 / self.steps.max(1) as f64
     }
 
     fn line(&self) -> Vec<String> {
@@ -150,6 +165,7 @@ impl Measured<'_> {
             format!("{:.3}", self.ours),
             format!("{:.3}", self.limit),
             share,
+            format!("{:.3}", self.step_us()),
             "-".to_string(),
         ]
     }

@@ -10,6 +10,7 @@ use super::names::{Sought, ambiguous, hint, seek};
 use super::value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tpu_kernel::exec::Checking;
 use tpu_kernel::ir::{DType, Literal, Precision};
 use tpu_kernel::launch::{Argument, Config, Launchable, Parameters};
 
@@ -309,6 +310,13 @@ impl Case<'_> {
         config.sizes = declared.filter_map(|&name| Some((name, *self.sizes.get(name)?))).collect();
         config.sizes.sort_unstable();
         (self.entry.make)(config)
+    }
+
+    /// The same, launched checked.
+    pub(super) fn checked(&self, checking: Checking) -> Self {
+        let mut case = self.clone();
+        case.config.checking = Some(checking);
+        case
     }
 
     /// Whether a user can set that name.

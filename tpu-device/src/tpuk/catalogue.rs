@@ -74,8 +74,16 @@ pub struct Entry {
     pub(super) tolerance: f64,
     pub(super) tolerances: Vec<(Precision, f64)>,
     pub(super) tolerances_of: Vec<(DType, f64)>,
-    /// Rows of `bench`: a name, and what is set.
-    pub(super) bench: Vec<(String, Vec<(String, String)>)>,
+    /// Rows of `bench`.
+    pub(super) bench: Vec<Row>,
+}
+
+/// A row of `bench`.
+pub(super) struct Row {
+    pub(super) name: String,
+    /// What is set: names as in `--config`, and values.
+    pub(super) set: Vec<(String, String)>,
+    pub(super) checked: bool,
 }
 
 impl Entry {
@@ -188,7 +196,13 @@ impl Entry {
     /// A row of `bench`, named by work, type and size (`matmul_f32_1024`): sizes, block sizes and element types by name, as
     /// `--config` takes them.
     pub fn bench<N: Display, V: Display>(mut self, row: impl Into<String>, set: impl IntoIterator<Item = (N, V)>) -> Entry {
-        self.bench.push((row.into(), texts(set)));
+        self.bench.push(Row { name: row.into(), set: texts(set), checked: false });
+        self
+    }
+
+    /// A row of `bench` whose launches are checked.
+    pub fn bench_checked<N: Display, V: Display>(mut self, row: impl Into<String>, set: impl IntoIterator<Item = (N, V)>) -> Entry {
+        self.bench.push(Row { name: row.into(), set: texts(set), checked: true });
         self
     }
 }

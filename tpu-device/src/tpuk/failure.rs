@@ -11,7 +11,7 @@ use tpu_kernel::Error;
 pub(super) enum Exit {
     /// All went well.
     Done = 0,
-    /// A result differs from its reference.
+    /// A result differs from its reference, or a check finds something.
     Mismatch = 1,
     /// The command line is wrong.
     Usage = 2,
@@ -35,7 +35,7 @@ pub(super) enum Exit {
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
   0  all went well
-  1  run: a result differs from its reference
+  1  run: a result differs from its reference; check: a kernel is not clean
   2  the command line is wrong: an unknown kernel, chip, name or option, or a value that is none
   3  a kernel cannot be built, launched or run: the error has a code, and docs/errors.md a page for it
   4  a file cannot be read or written

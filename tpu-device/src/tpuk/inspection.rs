@@ -5,7 +5,7 @@
 
 use super::index_map;
 use tpu_kernel::chips::Chip;
-use tpu_kernel::ir::{Kernel, Literal, Loc};
+use tpu_kernel::ir::{Kernel, Literal, Loc, ParamKind};
 use tpu_kernel::launch::{Binding, Cost, VmemRow, cost, vmem};
 use tpu_kernel::predict::Prediction;
 
@@ -26,7 +26,7 @@ pub struct Inspection {
     pub chip: Chip,
     /// The grid, slowest dimension first.
     pub grid: Vec<GridRow>,
-    /// The windows, in the order of the operands.
+    /// The windows and the whole arrays, in the order of the operands.
     pub windows: Vec<WindowRow>,
     /// Scalars of the launch.
     pub scalars: Vec<(String, Literal)>,
@@ -55,12 +55,12 @@ pub struct GridRow {
     pub semantics: &'static str,
 }
 
-/// A window.
+/// A window, or an array that the kernel takes whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowRow {
     /// The operand.
     pub name: String,
-    /// `in` or `out`.
+    /// `in`, `out`, or `prefetch`.
     pub role: &'static str,
     /// The element type.
     pub dtype: String,
@@ -68,7 +68,7 @@ pub struct WindowRow {
     pub array_expression: Vec<String>,
     /// The shape of the array.
     pub array: Vec<usize>,
-    /// The block along each dimension of the array: `128`, `squeezed`, `element 8 pad (1, 2)`.
+    /// The block along each dimension of the array: `128`, `squeezed`, `element 8 pad (1, 2)`; of a whole array where it lies.
     pub block: Vec<String>,
     /// The index map, an expression for each dimension of the array: `i`, `kk`.
     pub index_map: Vec<String>,
@@ -141,15 +141,26 @@ pub(super) fn tables(kernel: &Kernel, binding: &Binding) -> Tables {
         semantics: dim.semantics.name(),
     });
     let windows = kernel.params.iter().zip(&binding.arrays).filter_map(|(param, array)| {
-        let window = param.window()?;
+        let whole = |space: &str| vec![format!("whole, in {space}")];
+        let (block, index_map) = match (&param.kind, param.window()) {
+            (_, Some(window)) => {
+                (window.block.iter().map(ToString::to_string).collect(), index_map::expressions(kernel, &window.map))
+            }
+            (ParamKind::Prefetch(_), _) => (whole("SMEM"), vec![]),
+            _ => (whole("HBM"), vec![]),
+        };
         Some(WindowRow {
             name: param.name.clone(),
-            role: if param.is_output() { "out" } else { "in" },
+            role: match param.kind {
+                ParamKind::Prefetch(_) => "prefetch",
+                _ if param.is_output() => "out",
+                _ => "in",
+            },
             dtype: param.ty.dtype().to_string(),
-            array_expression: window.array.iter().map(|d| d.display(&kernel.sizes).to_string()).collect(),
+            array_expression: param.array()?.iter().map(|d| d.display(&kernel.sizes).to_string()).collect(),
             array: array.clone(),
-            block: window.block.iter().map(ToString::to_string).collect(),
-            index_map: index_map::expressions(kernel, &window.map),
+            block,
+            index_map,
             loc: param.loc.clone(),
         })
     });

@@ -7,10 +7,17 @@ use super::data::{self, Random};
 use super::failure::Failure;
 use super::reference::{Array, Call};
 use super::staged::Staged;
-use crate::{Device, Tensor};
+use crate::{Device, DeviceError, Tensor};
 use std::path::Path;
+use tpu_kernel::ahead::Bound;
 use tpu_kernel::ir::{DType, Literal};
-use tpu_kernel::launch::{Arg, Binding, Target};
+use tpu_kernel::launch::{Arg, Binding, Launchable, Target};
+
+/// Why a bound kernel has no form on its chip.
+fn refused(bound: &Bound<'_>) -> Option<(&'static str, String)> {
+    let error = bound.mosaic().err()?;
+    error.code().starts_with('M').then(|| (error.code(), error.to_string()))
+}
 
 /// A launch with its arrays.
 pub(super) struct Prepared {
@@ -23,6 +30,8 @@ pub(super) struct Prepared {
     pub(super) call: Call,
     /// The case, with the sizes of the arrays.
     pub(super) text: String,
+    /// By which rule of the way to it the chip refuses the kernel, which the simulator runs all the same: its code and a line.
+    pub(super) refused: Option<(&'static str, String)>,
 }
 
 impl Prepared {
@@ -30,7 +39,8 @@ impl Prepared {
     pub(super) fn random(case: &Case<'_>, device: &Device, seed: u64) -> Result<Prepared, Failure> {
         let staged = Staged::new(case)?;
         let shapes = staged.shapes(case)?;
-        let binding = staged.bind(device.chip(), &shapes)?.binding;
+        let bound = staged.bind(device.chip(), &shapes)?;
+        let (refused, binding) = (refused(&bound), bound.binding);
         let scalars = case.scalars()?;
         fits(&staged, &binding)?;
         let mut random = Random::new(seed);
@@ -39,7 +49,7 @@ impl Prepared {
             let range = case.entry.ranges.iter().find(|(n, ..)| n == name).map(|&(_, low, high)| (low, high));
             inputs.push(data::random(device, *dtype, shape, range, &mut random)?);
         }
-        Ok(Prepared::with(case, staged, binding, inputs, scalars))
+        Ok(Prepared { refused, ..Prepared::with(case, staged, binding, inputs, scalars) })
     }
 
     /// With the arrays of a file, which decide sizes and element types. `kept` are settings that the user gave: sizes among
@@ -59,10 +69,11 @@ impl Prepared {
             }
         }
         let shapes: Vec<(DType, Vec<usize>)> = inputs.iter().map(|t| (t.dtype(), t.shape().to_vec())).collect();
-        let binding = staged.bind(device.chip(), &shapes)?.binding;
+        let bound = staged.bind(device.chip(), &shapes)?;
+        let (refused, binding) = (refused(&bound), bound.binding);
         let scalars = case.scalars()?;
         fits(&staged, &binding)?;
-        Ok(Prepared::with(&case, staged, binding, inputs, scalars))
+        Ok(Prepared { refused, ..Prepared::with(&case, staged, binding, inputs, scalars) })
     }
 
     fn with(case: &Case<'_>, staged: Staged, binding: Binding, inputs: Vec<Tensor>, scalars: Vec<(String, Literal)>) -> Prepared {
@@ -76,11 +87,16 @@ impl Prepared {
             sizes,
             precision: case.precision(),
         };
-        Prepared { staged, binding, inputs, scalars, order: case.order().collect(), call, text }
+        Prepared { staged, binding, inputs, scalars, order: case.order().collect(), call, text, refused: None }
     }
 
     /// Runs the kernel on a device, where the arrays come to.
     pub(super) fn launch(&self, device: &Device) -> Result<Vec<Tensor>, Failure> {
+        Ok(self.launch_as(device, &*self.staged.launchable)?)
+    }
+
+    /// Runs that kernel, which takes the same.
+    pub(super) fn launch_as(&self, device: &Device, kernel: &dyn Launchable) -> Result<Vec<Tensor>, DeviceError> {
         let inputs = self.inputs.iter().map(|tensor| tensor.to_device(device)).collect::<Result<Vec<_>, _>>()?;
         let (mut inputs, mut scalars) = (inputs.iter(), self.scalars.iter());
         let args: Option<Vec<Arg<'_, Tensor>>> = self
@@ -91,8 +107,8 @@ impl Prepared {
                 false => inputs.next().map(Arg::Array),
             })
             .collect();
-        let args = args.ok_or_else(|| Failure::kernel("a launch lacks an argument"))?;
-        Ok(device.launch(&*self.staged.launchable, &args)?)
+        // Each argument was declared, and made.
+        device.launch(kernel, &args.unwrap_or_default())
     }
 
     /// The element types of inputs and outputs.

@@ -10,6 +10,7 @@ mod args;
 mod bench;
 mod case;
 mod catalogue;
+mod check;
 mod compare;
 mod data;
 mod emit;
@@ -74,6 +75,7 @@ fn dispatch(catalogue: &Catalogue) -> Result<Exit, Failure> {
     match command {
         "list" => list::run(&named(Some(&|_| true))?),
         "run" => run::run(&named(None)?, matches),
+        "check" => check::run(&named(None)?, matches),
         "inspect" => inspect::run(&named(None)?, matches),
         "verify" => verify::run(&named(Some(&|_| true))?, matches),
         "bench" => bench::run(&named(Some(&|entry| !entry.bench.is_empty()))?, matches),

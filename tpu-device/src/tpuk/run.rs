@@ -38,6 +38,8 @@ struct Outcome {
     tolerance: f64,
     compile_ms: f64,
     run_ms: f64,
+    /// The rule by which the chip itself refuses the kernel.
+    refused: Option<(&'static str, String)>,
 }
 
 pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Failure> {
@@ -106,6 +108,7 @@ fn one(case: &Case<'_>, chip: &Chip, options: &Options<'_>, settings: &Settings)
         tolerance: case.entry.tolerance_for(case.precision(), &prepared.types()),
         compile_ms: milliseconds(compile),
         run_ms: milliseconds(elapsed.saturating_sub(compile)),
+        refused: prepared.refused,
     })
 }
 
@@ -153,6 +156,7 @@ impl Outcome {
             "ok": self.difference.map(|_| self.agrees()),
             "compile_ms": self.compile_ms,
             "run_ms": self.run_ms,
+            "refused": self.refused.as_ref().map(|(code, reason)| json!({"code": code, "reason": reason})),
         })
     }
 
@@ -170,8 +174,12 @@ impl Outcome {
             }
             _ => "ran; there is nothing to compare with".to_string(),
         };
+        let note = self.refused.as_ref().map_or(String::new(), |(code, reason)| {
+            let reason = reason.lines().next().unwrap_or_default();
+            format!("\n  note: the chip itself refuses this kernel [{code}]: {reason}")
+        });
         format!(
-            "{} on {} ({}), {}\n  {verdict}\n  compile {:.2} ms, run {:.2} ms",
+            "{} on {} ({}), {}\n  {verdict}\n  compile {:.2} ms, run {:.2} ms{note}",
             self.kernel, self.chip, self.executor, self.config, self.compile_ms, self.run_ms
         )
     }

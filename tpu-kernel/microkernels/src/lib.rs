@@ -18,6 +18,7 @@ mod matrix;
 pub mod probe;
 pub mod raw;
 mod scratch;
+pub mod stream;
 pub mod tile;
 
 pub use bf16::{gemm_bf16, gemm_f32_default, gemm_f32_high};

@@ -80,6 +80,8 @@ pub(super) struct Body<'a, 'f, 'k> {
     pub groups: Vec<Group>,
     fail: Block,
     pub summary: PlanSummary,
+    /// By number of a memory, whether its accesses are told to the launch.
+    pub watched: &'a [bool],
 }
 
 impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
@@ -102,11 +104,14 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             groups: vec![],
             fail,
             summary: PlanSummary::default(),
+            watched: &[],
         }
     }
 
-    /// Emits the kernel's body. Returns what it refers to by number, and what the plan came to.
-    pub(super) fn emit_body(mut self) -> Result<(Code<'f>, Tables, PlanSummary), String> {
+    /// Emits the kernel's body, which tells the launch of accesses of the memories that are `watched`. Returns what it refers to by
+    /// number, and what the plan came to.
+    pub(super) fn emit_body(mut self, watched: &'a [bool]) -> Result<(Code<'f>, Tables, PlanSummary), String> {
+        self.watched = watched;
         let kernel = self.kernel;
         for (at, (&value, param)) in kernel.body.args.iter().zip(&kernel.params).enumerate() {
             match param.ty {
@@ -210,6 +215,10 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
                 let v = self.code.listed(offset_of!(Context, grid), *axis);
                 self.scalar(op, v);
             }
+            OpKind::DeviceId => {
+                let v = self.code.field(types::I32, offset_of!(Context, device));
+                self.scalar(op, v);
+            }
             OpKind::NumPrograms(axis) => {
                 let v = self.code.listed(offset_of!(Context, extents), *axis);
                 self.scalar(op, v);
@@ -261,22 +270,35 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             }
             OpKind::LoadScalar => self.load_scalar(op)?,
             OpKind::StoreScalar => self.store_scalar(op)?,
-            OpKind::View { .. } | OpKind::ViewSqueezed(_) => self.view(op)?,
+            OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::ViewReshaped(_)
+            | OpKind::ViewTransposed(_)
+            | OpKind::ViewBitcast(_) => self.view(op)?,
+            OpKind::LoadMasked(_) => self.load_masked(op)?,
+            OpKind::StoreMasked => self.store_masked(op)?,
             OpKind::SemaphoreAt => self.semaphore_at(op),
             OpKind::DmaStart { .. } | OpKind::DmaWait => self.copy(op)?,
+            OpKind::RemoteStart { .. } => self.remote_copy(op)?,
             OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => self.semaphore(op)?,
             OpKind::Scoped => self.scoped(op)?,
             OpKind::Load(shape) => self.load(op, *shape)?,
             OpKind::Store => {
                 let value = op.operands[1];
                 let (mem, memory) = self.access(op, &op.operands[2..], self.kernel.ty(value).shape())?;
+                if self.plan.is_cast(op.operands[0]) {
+                    let tile = self.values.memory[&value].clone();
+                    return self.reach(op, &mem, &tile, None, true);
+                }
                 match self.plan.direct(value) {
                     Some(direct) => self.dot(direct.dot, &mem, direct.accumulate)?,
                     None => {
                         let reader = self.plan.reader(op, 1);
+                        let mem = mem.clone();
                         self.push(Output { value, mem, reduce: None, reader, makes: None, stores: Some(memory) });
                     }
                 }
+                self.watch(op.operands[0], &mem, true, &op.loc)?;
             }
             OpKind::Slice { starts, shape, strides } => match self.plan.place(op.results[0]) {
                 Place::View => {
@@ -298,6 +320,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             OpKind::PrngBits(_) => self.draw(op)?,
             OpKind::Print(text) => self.print(op, text)?,
             OpKind::Check(message) => self.check(op, message),
+            OpKind::Defined(what) => self.defined(op, what),
             OpKind::If => self.branch(op)?,
             OpKind::For => self.count(op)?,
             OpKind::While => self.repeat(op)?,
@@ -419,19 +442,13 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
 
     /// The operand that an array is; of an index map's argument, the prefetched one.
     fn root_param(&self, memory: Value) -> Result<usize, String> {
-        match self.values.refs.get(&memory).map(|mem| mem.origin) {
-            Some(Origin::Param(param)) => Ok(param),
-            _ => Err("an array that is no operand".into()),
-        }
+        self.values.refs.get(&memory).and_then(Mem::param).ok_or_else(|| "an array that is no operand".into())
     }
 
     /// The operand's name; of a region's memory a word for it.
     pub(super) fn name_of(&self, memory: Value) -> String {
-        let of = |mem: &Mem| match mem.origin {
-            Origin::Param(param) => self.kernel.params[param].name.clone(),
-            Origin::Arena(_) | Origin::Pointer(_) => OWN.to_string(),
-        };
-        self.values.refs.get(&memory).map_or_else(|| OWN.to_string(), of)
+        let param = self.values.refs.get(&memory).and_then(Mem::param);
+        param.map_or_else(|| OWN.to_string(), |param| self.kernel.params[param].name.clone())
     }
 
     /// Fails where a start is less than 0 or beyond the last that is inside.
@@ -459,6 +476,20 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
     fn load(&mut self, op: &'k Op, shape: Shape) -> Result<(), String> {
         let v = op.results[0];
         let (mem, _) = self.access(op, &op.operands[1..], shape)?;
+        if self.plan.is_cast(op.operands[0]) {
+            if self.plan.unused(v) {
+                return Ok(());
+            }
+            let tile = self.allocate(v)?;
+            return self.reach(op, &mem, &tile, None, false);
+        }
+        // A strided load is one of all that it covers, and a slice of that.
+        match self.plan.only_slice(v).map(|slice| &slice.kind) {
+            Some(OpKind::Slice { starts, shape, strides }) => {
+                self.watch(op.operands[0], &mem.slice(starts, *shape, strides), false, &op.loc)?;
+            }
+            _ => self.watch(op.operands[0], &mem, false, &op.loc)?,
+        }
         if self.plan.place(v) == Place::Memory {
             self.hold(op, mem)
         } else {

@@ -4,7 +4,8 @@
 //! can be kept and run in another process; a change of this layout changes [`VERSION`]. Strides are in
 //! elements.
 
-use super::movement::{Copy, Fill, Semaphore};
+use super::movement::{Access, Copy, Fill, Remote, Semaphore};
+use super::reach::Reach;
 use crate::ir::MAX_RANK;
 use std::ffi::c_void;
 use std::sync::LazyLock;
@@ -13,7 +14,7 @@ use tpu_microkernels::raw;
 use tpu_microkernels::tile::{self, Rng, Slot, Task};
 
 /// The version of the layout.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 
 /// Of [`Context::wanted`]: all windows.
 pub(super) const ALL: u32 = 0;
@@ -51,6 +52,8 @@ pub(super) struct Context {
     pub tasks: *const Task,
     /// The generator of random bits, kept from step to step.
     pub rng: *mut Rng,
+    /// The number of the running device.
+    pub device: i32,
     /// What the helpers that act for the launch take: the running launch.
     pub launch: *mut c_void,
     /// Where the body says what went wrong.
@@ -101,8 +104,11 @@ pub(super) struct Helpers {
     pub random_bits: tile::Helper,
     pub print: Print,
     pub copy: Copy,
+    pub remote: Remote,
     pub semaphore: Semaphore,
     pub fill: Fill,
+    pub access: Access,
+    pub reach: Reach,
     pub fma: extern "C" fn(f32, f32, f32) -> f32,
 }
 
@@ -122,8 +128,11 @@ pub(super) static HELPERS: LazyLock<Helpers> = LazyLock::new(|| Helpers {
     random_bits: tile::random_bits,
     print: super::launch::print,
     copy: super::movement::copy,
+    remote: super::movement::remote,
     semaphore: super::movement::semaphore,
     fill: super::movement::fill,
+    access: super::movement::access,
+    reach: super::reach::reach,
     functions: std::array::from_fn(|at| Function::ALL[at].strip()),
     fma,
 });

@@ -32,17 +32,39 @@ pub(super) fn costs<'k>(kernel: &Kernel, ops: impl Iterator<Item = &'k Op>) -> V
             OpKind::Iota { .. } | OpKind::Load(_) | OpKind::Reduce { .. } | OpKind::Dot { .. } => continue,
             OpKind::Slice { .. } | OpKind::Concat { .. } => continue,
             OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => continue,
-            OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => continue,
+            OpKind::Extract(_)
+            | OpKind::PrngSeed
+            | OpKind::PrngBits(_)
+            | OpKind::Print(_)
+            | OpKind::Check(_)
+            | OpKind::Defined(_) => continue,
             OpKind::If | OpKind::For | OpKind::While => continue,
-            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
+            OpKind::LoadMasked(_) | OpKind::StoreMasked | OpKind::LoadScalar | OpKind::StoreScalar | OpKind::SemaphoreAt => {
                 continue;
             }
-            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
+            OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::ViewReshaped(_)
+            | OpKind::ViewTransposed(_)
+            | OpKind::ViewBitcast(_) => {
+                continue;
+            }
+            OpKind::RemoteStart { .. }
+            | OpKind::DmaStart { .. }
+            | OpKind::DmaWait
+            | OpKind::SemaphoreSignal
+            | OpKind::SemaphoreWait
+            | OpKind::SemaphoreRead => {
                 continue;
             }
             OpKind::Scoped => continue,
 
-            OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => continue,
+            OpKind::Const(_)
+            | OpKind::Store
+            | OpKind::ProgramId(_)
+            | OpKind::NumPrograms(_)
+            | OpKind::Size(_)
+            | OpKind::DeviceId => continue,
         };
         let cost = op.operands.iter().fold(own, |sum, v| sum.saturating_add(costs[v.0 as usize]));
         costs[result.0 as usize] = cost.min(DEAR);

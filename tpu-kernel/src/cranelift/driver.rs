@@ -7,24 +7,25 @@ use super::launch::{Ended, Running};
 use super::memory::{ALIGN, Memory, poison};
 use super::semaphore::Group;
 use super::site::{Extent, Site};
-use super::window::{Array, Param, Role};
+use super::window::{Array, Param, Role, STREAMED};
 use crate::exec::{Args, RunError};
 use crate::ir::{self, DType, MAX_RANK, ParamKind, SizeExpr, SizeId};
 use crate::launch::Binding;
 use std::marker::PhantomData;
+use tpu_microkernels::stream;
 use tpu_microkernels::tile::{self, Rng};
 
 /// One run.
 pub(super) struct Driver<'r, 'a, 'b> {
-    exe: &'r Executable,
-    binding: &'r Binding,
+    pub exe: &'r Executable,
+    pub binding: &'r Binding,
     /// One an operand; scratch and scalars have none.
-    arrays: Vec<Option<Array>>,
+    pub arrays: Vec<Option<Array>>,
     /// By operand: where in the memory of the run a prefetched array has its copy.
     prefetched: Vec<Option<usize>>,
     scalars: Vec<u32>,
-    memory: Memory,
-    running: Running<'r>,
+    pub memory: Memory,
+    pub running: Running<'r>,
     /// The arrays stay borrowed while there are addresses of them.
     borrowed: PhantomData<&'r mut Args<'a, 'b>>,
 }
@@ -59,7 +60,7 @@ fn array(
         stride[axis] = step;
         step = shape[axis].max(1).saturating_mul(step);
     }
-    Ok(Array { pointer, extent, stride })
+    Ok(Array { pointer, extent, stride, streamed: bytes > STREAMED })
 }
 
 /// Where the copies of prefetched arrays lie behind the first `bytes`, and how many bytes there are in all.
@@ -132,6 +133,8 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             semaphores: exe.tables.semaphores.clone(),
             grid: vec![0; binding.grid.len()],
             log: &mut *args.log,
+            seat: None,
+            watch: None,
             ended: None,
         };
         Ok(Driver { exe, binding, arrays, prefetched, scalars, memory, running, borrowed: PhantomData })
@@ -140,15 +143,16 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     /// Runs every step of the grid.
     pub(super) fn run(mut self) -> Result<(), RunError> {
         let result = self.steps();
+        // Also after an error: what was written may be looked at.
+        stream::done();
         self.exe.pool.give(std::mem::take(&mut self.memory));
         result
     }
 
-    fn steps(&mut self) -> Result<(), RunError> {
+    /// Gives scratch and whole arrays what they hold before the first step. Returns where each operand's memory is, and the extents
+    /// of arrays.
+    pub(super) fn enter(&mut self) -> (Vec<RefSlot>, Vec<[i64; MAX_RANK]>) {
         self.share();
-        if self.binding.grid.iter().any(|&n| n <= 0) {
-            return Ok(());
-        }
         let params = self.exe.kernel.params.len();
         let base = self.memory.pointer();
         let mut refs = vec![RefSlot { ptr: base, strides: [0; MAX_RANK] }; params];
@@ -179,14 +183,15 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             }
             refs[at] = slot;
         }
-        let mut rng = Rng::default();
-        let mut blocks = vec![[0i32; MAX_RANK]; params];
-        let mut open: Vec<Option<[i32; MAX_RANK]>> = vec![None; params];
-        // Once a run: the table of helpers is long.
-        let mut context = Context {
+        (refs, extents)
+    }
+
+    /// The table for compiled code, but for what changes from step to step. Once a run: the table of helpers is long.
+    pub(super) fn context(&mut self, extents: &[[i64; MAX_RANK]], rng: *mut Rng) -> Context {
+        Context {
             version: VERSION,
             wanted: ALL,
-            arena: base,
+            arena: self.memory.pointer(),
             refs: std::ptr::null(),
             arrays: extents.as_ptr(),
             grid: std::ptr::null(),
@@ -195,12 +200,28 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             scalars: self.scalars.as_ptr(),
             blocks: std::ptr::null_mut(),
             tasks: self.exe.tables.tasks.as_ptr(),
-            rng: &raw mut rng,
+            rng,
+            device: self.running.seat.as_ref().map_or(0, |seat| seat.device as i32),
             launch: std::ptr::null_mut(),
             error: ErrorSlot::default(),
             helpers: *HELPERS,
-        };
+        }
+    }
+
+    pub(super) fn steps(&mut self) -> Result<(), RunError> {
+        if self.binding.grid.iter().any(|&n| n <= 0) {
+            self.share();
+            return Ok(());
+        }
+        let params = self.exe.kernel.params.len();
+        let base = self.memory.pointer();
+        let (mut refs, extents) = self.enter();
+        let mut rng = Rng::default();
+        let mut blocks = vec![[0i32; MAX_RANK]; params];
+        let mut open: Vec<Option<[i32; MAX_RANK]>> = vec![None; params];
+        let mut context = self.context(&extents, &raw mut rng);
         self.unvisited();
+        self.arrive(&refs)?;
         let mut pipelines = if self.exe.ahead { Pipeline::all(&self.exe.kernel, self.binding.grid.len()) } else { vec![] };
         loop {
             // What is written between two steps is addressed anew.
@@ -233,7 +254,11 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 unsafe { param.close(array, index, base.add(param.offset)) };
             }
         }
-        self.running.semaphores.iter().try_for_each(Group::end)
+        match self.running.seat {
+            // Others may still signal.
+            Some(_) => Ok(()),
+            None => self.running.semaphores.iter().try_for_each(Group::end),
+        }
     }
 
     /// Outputs that share the array of an input start as it, and the input is that array from then on.
@@ -254,7 +279,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     }
 
     /// Arrays whose blocks are read before they are written start as poison.
-    fn unvisited(&self) {
+    pub(super) fn unvisited(&self) {
         for at in self.exe.kernel.outputs().filter(|(_, param)| param.alias.is_none()).map(|(at, _)| at) {
             if let Some((param, array)) = self.window(at).filter(|(param, _)| param.read_back) {
                 let elements = self.elements(at);
@@ -288,12 +313,12 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         Ok(())
     }
 
-    fn window(&self, at: usize) -> Option<(&Param, &Array)> {
+    pub(super) fn window(&self, at: usize) -> Option<(&Param, &Array)> {
         self.exe.windows.params[at].as_ref().zip(self.arrays[at].as_ref())
     }
 
     /// Computes the block indices of the running step, of inputs, outputs or both.
-    fn maps(&mut self, context: &mut Context, blocks: &mut [[i32; MAX_RANK]], wanted: u32) -> Result<(), RunError> {
+    pub(super) fn maps(&mut self, context: &mut Context, blocks: &mut [[i32; MAX_RANK]], wanted: u32) -> Result<(), RunError> {
         context.wanted = wanted;
         context.grid = self.running.grid.as_ptr();
         context.blocks = blocks.as_mut_ptr().cast();
@@ -306,7 +331,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     }
 
     /// Whether a block lies inside its array.
-    fn inside(&self, at: usize, index: &[i32; MAX_RANK], grid: &[i32]) -> Result<(), RunError> {
+    pub(super) fn inside(&self, at: usize, index: &[i32; MAX_RANK], grid: &[i32]) -> Result<(), RunError> {
         let (Some((param, array)), declared) = (self.window(at), &self.exe.kernel.params[at]) else { return Ok(()) };
         match param.outside(array, index) {
             None => Ok(()),
@@ -352,7 +377,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     }
 
     /// The error that a failed check stands for; a panic of the log goes on.
-    fn failure(&mut self, error: ErrorSlot, sites: &[Site]) -> RunError {
+    pub(super) fn failure(&mut self, error: ErrorSlot, sites: &[Site]) -> RunError {
         let step = self.running.grid.clone();
         match &sites[error.site as usize] {
             Site::Start { operand, axis, size, extent, loc } => RunError::OutOfBounds {
@@ -374,7 +399,14 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 (code, _) => unreachable!("descriptions are made from verified shapes, but a function refused one: {code}"),
             },
             Site::Check { message, loc } => RunError::Check { message: message.clone(), step, loc: loc.clone() },
-            Site::Print { .. } | Site::Copy(_) | Site::Semaphore { .. } | Site::Poison { .. } => match self.running.ended.take() {
+            Site::Defined { what, loc } => RunError::Poison { what: what.clone(), step, loc: loc.clone() },
+            Site::Print { .. }
+            | Site::Copy(_)
+            | Site::Reach(_)
+            | Site::Remote(_)
+            | Site::Semaphore { .. }
+            | Site::Poison { .. }
+            | Site::Access(_) => match self.running.ended.take() {
                 Some(Ended::Error(error)) => error,
                 Some(Ended::Panic(panic)) => std::panic::resume_unwind(panic),
                 None => unreachable!("what is asked of the launch fails for a reason"),
@@ -384,7 +416,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
 }
 
 /// The next step, last dimension fastest; false after the last.
-fn advance(grid: &mut [i32], extents: &[i32]) -> bool {
+pub(super) fn advance(grid: &mut [i32], extents: &[i32]) -> bool {
     for (index, &extent) in grid.iter_mut().zip(extents).rev() {
         *index += 1;
         if *index < extent {

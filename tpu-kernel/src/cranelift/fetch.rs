@@ -81,6 +81,11 @@ impl Pipeline {
         self.blocks[0].slot
     }
 
+    /// The block of the step that has begun.
+    pub(super) fn index(&self) -> [i32; MAX_RANK] {
+        self.blocks[0].index
+    }
+
     /// Gives the buffers back whose steps are over.
     fn leave(&mut self) {
         while self.blocks.get(1).is_some_and(|block| block.from <= self.begun) {

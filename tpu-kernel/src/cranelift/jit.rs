@@ -126,21 +126,23 @@ fn build_body(
     features: Features,
     kernel: &Kernel,
     plan: &Plan<'_>,
+    watched: &[bool],
     function: &mut Function,
 ) -> Result<(Tables, PlanSummary), String> {
     build(isa, features, function, |code| {
-        let (code, tables, summary) = Body::new(code, kernel, plan).emit_body()?;
+        let (code, tables, summary) = Body::new(code, kernel, plan).emit_body(watched)?;
         code.finish(&**isa);
         Ok((tables, summary))
     })
 }
 
-/// Compiles a verified kernel for a processor with these instructions.
-pub(super) fn compile(kernel: &Kernel, features: Features) -> Result<Compiled, String> {
+/// Compiles a verified kernel for a processor with these instructions. Accesses of the memories that are `watched`, by number, are
+/// told to the launch.
+pub(super) fn compile(kernel: &Kernel, features: Features, watched: &[bool]) -> Result<Compiled, String> {
     let isa = isa()?;
     let plan = Plan::new(kernel);
     let mut module = JITModule::new(JITBuilder::with_isa(isa.clone(), default_libcall_names()));
-    let compiled = define(&isa, features, kernel, &plan, &mut module);
+    let compiled = define(&isa, features, kernel, &plan, watched, &mut module);
     match compiled {
         Ok((maps, body, tables, map_sites, summary)) => {
             // SAFETY: both were compiled with the signature of `Entry` and its calling convention.
@@ -163,12 +165,13 @@ fn define(
     features: Features,
     kernel: &Kernel,
     plan: &Plan<'_>,
+    watched: &[bool],
     module: &mut JITModule,
 ) -> Result<Defined, String> {
     let mut context = module.make_context();
     let map_sites = build_maps(isa, features, kernel, plan, &mut context.func)?;
     let maps = add(isa, module, &mut context, "maps")?;
-    let (tables, summary) = build_body(isa, features, kernel, plan, &mut context.func)?;
+    let (tables, summary) = build_body(isa, features, kernel, plan, watched, &mut context.func)?;
     let body = add(isa, module, &mut context, "body")?;
     module.finalize_definitions().map_err(|e| e.to_string())?;
     Ok((maps, body, tables, map_sites, summary))
@@ -191,7 +194,7 @@ pub(super) fn text(kernel: &Kernel) -> Result<String, String> {
     let plan = Plan::new(kernel);
     let [mut maps, mut body] = [Function::new(), Function::new()];
     build_maps(&isa, features(), kernel, &plan, &mut maps)?;
-    build_body(&isa, features(), kernel, &plan, &mut body)?;
+    build_body(&isa, features(), kernel, &plan, &[], &mut body)?;
     Ok(format!("{maps}\n{body}"))
 }
 
@@ -206,7 +209,7 @@ pub(super) fn assembly(kernel: &Kernel) -> Result<String, String> {
         context.set_disasm(true);
         match name {
             "maps" => drop(build_maps(&isa, features(), kernel, &plan, &mut context.func)?),
-            _ => drop(build_body(&isa, features(), kernel, &plan, &mut context.func)?),
+            _ => drop(build_body(&isa, features(), kernel, &plan, &[], &mut context.func)?),
         }
         let code = context.compile(&*isa, &mut Default::default()).map_err(|e| format!("{:?}", e.inner))?;
         let listing = code.vcode.as_deref().unwrap_or_default();

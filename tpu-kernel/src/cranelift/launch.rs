@@ -2,6 +2,8 @@
 //!
 //! Rules: nothing unwinds through compiled code; what ends a launch here is kept until the step has returned.
 
+use super::checked::Watch;
+use super::mesh::Seat;
 use super::semaphore::Group;
 use super::site::Site;
 use crate::exec::print::{self as text, Shown};
@@ -21,6 +23,10 @@ pub(super) struct Running<'r> {
     /// The running step.
     pub grid: Vec<i32>,
     pub log: &'r mut (dyn FnMut(&Printed) + 'r),
+    /// Its place among the devices that run the kernel together.
+    pub seat: Option<Seat<'r>>,
+    /// What is watched; nothing where the launch is not checked.
+    pub watch: Option<Box<Watch>>,
     /// Why it ends.
     pub ended: Option<Ended>,
 }

@@ -2,14 +2,16 @@
 
 use super::code::Code;
 use super::map::{Map, same_but_units};
-use crate::ir::{DType, Kernel, MAX_RANK, OpKind, Shape, Type};
+use crate::ir::layout::reshaped;
+use crate::ir::{DType, Kernel, MAX_RANK, OpKind, Region, Shape, Type};
 use cranelift::prelude::*;
+use std::rc::Rc;
 
 /// A block whose rows are shorter is always copied: its strides are then known, and the loops over it merge.
 const MIN_ROW: usize = 16;
 
 /// Where memory begins.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Origin {
     /// So many bytes into the arena.
     Arena(usize),
@@ -17,6 +19,8 @@ pub(super) enum Origin {
     Pointer(Value),
     /// An operand's window or scratch.
     Param(usize),
+    /// Other memory, seen as elements of another width: starts and strides count these, row-major in that shape. It has no address.
+    Cast(Rc<Mem>, Shape),
 }
 
 /// The distance of neighbours along a dimension, in elements.
@@ -74,7 +78,12 @@ pub(super) fn dense(shape: Shape) -> [Stride; MAX_RANK] {
 pub(super) fn may_stay_in_place(kernel: &Kernel, param: usize) -> bool {
     let param = &kernel.params[param];
     let last = param.window().and_then(|window| window.block.last()?.kept());
-    last.is_some_and(|n| n >= MIN_ROW)
+    last.is_some_and(|n| n >= MIN_ROW) && !reshapes(&kernel.body)
+}
+
+/// Whether memory is seen under another shape: its rows then lie one after the other.
+fn reshapes(region: &Region) -> bool {
+    region.ops.iter().any(|op| matches!(op.kind, OpKind::ViewReshaped(_)) || op.regions.iter().any(|r| reshapes(r)))
 }
 
 /// The strides of an operand as compiled code may assume them.
@@ -132,6 +141,41 @@ impl Mem {
             squeezed.strides[to] = self.strides[from];
         }
         squeezed
+    }
+
+    /// The same memory with its dimensions in another order.
+    pub(super) fn transposed(&self, perm: &[usize], shape: Shape) -> Mem {
+        let mut transposed = Mem { shape, strides: [Stride::Fixed(0); MAX_RANK], ..self.clone() };
+        for (to, &from) in perm.iter().enumerate() {
+            transposed.strides[to] = self.strides[from];
+        }
+        transposed
+    }
+
+    /// The same memory under another shape; `None` where it has no strides for it.
+    pub(super) fn reshaped(&self, shape: Shape) -> Option<Mem> {
+        let own = &self.strides[..self.shape.rank()];
+        let strides = reshaped(self.shape.dims(), own, shape.dims(), Stride::times, Stride::Fixed(1))?;
+        let mut view = Mem { shape, strides: [Stride::Fixed(0); MAX_RANK], ..self.clone() };
+        view.strides[..strides.len()].copy_from_slice(&strides);
+        Some(view)
+    }
+
+    /// The same memory as elements of another type.
+    pub(super) fn cast(&self, dtype: DType, shape: Shape) -> Mem {
+        match self.dtype.bits() == dtype.bits() {
+            true => Mem { dtype, ..self.clone() },
+            false => Mem::dense(Origin::Cast(Rc::new(self.clone()), shape), dtype, shape),
+        }
+    }
+
+    /// The operand of which it is a view.
+    pub(super) fn param(&self) -> Option<usize> {
+        match &self.origin {
+            Origin::Param(param) => Some(*param),
+            Origin::Cast(below, _) => below.param(),
+            Origin::Arena(_) | Origin::Pointer(_) => None,
+        }
     }
 
     /// The elements `starts + i · steps` of the tile.
@@ -202,8 +246,10 @@ impl Code<'_> {
             Origin::Arena(offset) => (self.field(types::I64, arena), offset as i64),
             Origin::Pointer(v) => (v, 0),
             Origin::Param(param) => (self.ref_pointer(param), 0),
+            // The number of the first element: what reaches these takes its slot apart.
+            Origin::Cast(..) => (self.b.ins().iconst(types::I64, 0), 0),
         };
-        let bytes = mem.dtype.bytes() as i64;
+        let bytes = if matches!(mem.origin, Origin::Cast(..)) { 1 } else { mem.dtype.bytes() as i64 };
         let mut address = base;
         for &(start, stride) in &mem.starts {
             match (start, stride) {
@@ -214,7 +260,10 @@ impl Code<'_> {
                         Start::Fixed(n) => self.b.ins().iconst(types::I64, n),
                         Start::Dynamic(v) => self.b.ins().sextend(types::I64, v),
                     };
-                    let stride = self.stride_bytes(stride, mem.dtype);
+                    let stride = match (&mem.origin, stride) {
+                        (Origin::Cast(..), Stride::Fixed(n)) => Step::Fixed(n),
+                        _ => self.stride_bytes(stride, mem.dtype),
+                    };
                     let offset = self.times(start, stride);
                     address = self.b.ins().iadd(address, offset);
                 }

@@ -5,10 +5,11 @@
 //! `widen` has put casts; `jit` makes code of it; `driver`,
 //! `window` and `launch` run it step by step. Compiled code reaches everything through the table in `context`.
 //!
-//! Rules: unsafe code is in `jit`, `memory`, `movement`, `window`, `launch` and `driver`; no kernel that the verifier has not seen is
+//! Rules: unsafe code is in `jit`, `memory`, `movement`, `mesh`, `schedule`, `window`, `launch` and `driver`; no kernel that the verifier has not seen is
 //! compiled; compiled code touches the table, the arena, and windows that the driver has checked.
 
 mod body;
+pub mod checked;
 mod code;
 mod context;
 mod control;
@@ -24,15 +25,19 @@ mod map;
 mod math;
 mod mem;
 mod memory;
+mod mesh;
 mod movement;
 mod nest;
 mod plan;
+mod reach;
 mod reduce;
+mod schedule;
 mod scoped;
 mod semaphore;
 mod site;
 mod stream;
 mod tile;
+mod watch;
 mod widen;
 mod window;
 
@@ -83,10 +88,16 @@ impl Executable {
             return Err(Error::rules(kernel, faults));
         }
         let kernel = &widen::widen(kernel);
-        let compiled = jit::compile(kernel, features).map_err(refuse)?;
-        let ahead = Roots::of(kernel).changes_inputs(kernel);
-        let windows =
-            Windows::new(kernel, compiled.summary.arena_bytes, ahead).ok_or_else(|| refuse("its windows are too large".into()))?;
+        Self::compile_watching(kernel, features, &[]).map_err(refuse)
+    }
+
+    /// Compiles a kernel that verifies and is widened. Accesses of the memories that are `watched`, by number, are told to the launch,
+    /// and where there are any, each window has memory of its own.
+    fn compile_watching(kernel: &Kernel, features: Features, watched: &[bool]) -> Result<Executable, String> {
+        let compiled = jit::compile(kernel, features, watched)?;
+        let (ahead, direct) = (Roots::of(kernel).changes_inputs(kernel), watched.is_empty());
+        let windows = Windows::new(kernel, compiled.summary.arena_bytes, ahead && direct, direct);
+        let windows = windows.ok_or("its windows are too large")?;
         Ok(Executable {
             kernel: kernel.clone(),
             code: compiled.code,
@@ -106,6 +117,15 @@ impl Executable {
     /// the effects of earlier steps remain.
     pub fn run(&self, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), RunError> {
         Driver::new(self, binding, args)?.run()
+    }
+
+    /// Runs the kernel on several devices at once: `devices` has the arrays of each, of one binding. The order in which they run is
+    /// drawn from the seed; each goes on until it must wait, with seed 0, and else also stops where it has signalled or copied.
+    ///
+    /// # Errors
+    /// The first error of a device, which ends the others; or that all of them wait, and for what.
+    pub fn run_mesh(&self, binding: &Binding, devices: &mut [Args<'_, '_>], seed: u64) -> Result<(), RunError> {
+        mesh::run(self, binding, devices, seed)
     }
 
     /// What the plan came to.

@@ -5,36 +5,64 @@
 
 use super::launch::{Ended, Running};
 use super::memory::poison;
-use super::site::{Action, CopySite, CopyStep, Site};
+use super::reach::{End, indices};
+use super::site::{Action, CopySite, CopyStep, RemoteSite, Site};
 use crate::exec::RunError;
-use crate::ir::{BinaryOp, DType, Literal};
+use crate::ir::{BinaryOp, DType, Literal, Loc};
 use crate::math;
 use std::ffi::c_void;
 use tpu_microkernels::tile::{DONE, RANK, Slot};
 
-/// A request about semaphores: the running launch, the number of its site, which of the group, and by how much. A `Read` gives the
-/// count, all others 0 where the step may go on.
-pub(super) type Semaphore = unsafe extern "C" fn(*mut c_void, u32, i64, i64) -> i64;
+/// A request about semaphores: the running launch, the number of its site, which of the group, by how much, and on which
+/// device ([`HERE`] where none is named). A `Read` gives the count, all others 0 where the step may go on.
+pub(super) type Semaphore = unsafe extern "C" fn(*mut c_void, u32, i64, i64, i64) -> i64;
 
 /// A copy or a wait: the running launch, the number of its site, the source and the target, which semaphore of the group, and
 /// how many rows (less than 0 where all are meant: [`ALL`]). 0 where the step may go on.
 pub(super) type Copy = unsafe extern "C" fn(*mut c_void, u32, *const Slot, i64, i64) -> i64;
 
+/// A copy to a device: the running launch, the number of its site, the source and the target as it lies here, which semaphore there
+/// and which here, the device, and how many rows. 0 where the step may go on.
+pub(super) type Remote = unsafe extern "C" fn(*mut c_void, u32, *const Slot, i64, i64, i64, i64) -> i64;
+
 /// Poison for memory: the running launch, the number of its site, and where it begins.
 pub(super) type Fill = unsafe extern "C" fn(*mut c_void, u32, *mut u8);
+
+/// An access that is looked at: the running launch, the number of its site, and the part of the memory. 0 where the step may go on.
+pub(super) type Access = unsafe extern "C" fn(*mut c_void, u32, *const Slot) -> i64;
+
+/// No device is named: less than any i32.
+pub(super) const HERE: i64 = i64::MIN;
 
 /// Rows of a copy that has no number of them: less than any i32.
 pub(super) const ALL: i64 = i64::MIN;
 
 /// # Safety
 /// `launch` is a [`Running`] that nobody else uses.
-pub(super) unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i64, by: i64) -> i64 {
+pub(super) unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i64, by: i64, device: i64) -> i64 {
     // SAFETY: by this function's contract.
     let running = unsafe { &mut *launch.cast::<Running<'_>>() };
     let Some(Site::Semaphore { group, action, loc }) = running.sites.get(site as usize) else { return DONE };
-    let group = &mut running.semaphores[*group];
     // Compiled code has checked each index.
     let at = at as usize;
+    if let Some(seat) = &running.seat {
+        let place = (*group, at);
+        let done = match action {
+            Action::Signal => seat.signal(place, by, device, &running.grid, loc),
+            Action::Wait => seat.wait(place, by, &running.grid, loc),
+            Action::Read => match seat.read(place) {
+                Ok(count) => return count.min(i64::from(i32::MAX)),
+                Err(_) => return 0,
+            },
+            Action::End => seat.end(*group),
+        };
+        return running.done(done);
+    }
+    if !matches!(device, HERE | 0) {
+        let no = running.no_device("a signal", device, 1, loc);
+        return running.done(no);
+    }
+    let group = &mut running.semaphores[*group];
     let done = match action {
         Action::Signal => group.signal(at, by, &running.grid, loc),
         Action::Wait => group.wait(at, by, &running.grid, loc),
@@ -56,18 +84,43 @@ pub(super) unsafe extern "C" fn copy(launch: *mut c_void, site: u32, slots: *con
 }
 
 /// # Safety
+/// As [`copy`].
+pub(super) unsafe extern "C" fn remote(
+    launch: *mut c_void,
+    site: u32,
+    slots: *const Slot,
+    receive: i64,
+    send: i64,
+    device: i64,
+    rows: i64,
+) -> i64 {
+    // SAFETY: by this function's contract.
+    let running = unsafe { &mut *launch.cast::<Running<'_>>() };
+    let sites = running.sites;
+    let Some(Site::Remote(site)) = sites.get(site as usize) else { return DONE };
+    // SAFETY: as above.
+    let done = unsafe { running.remote(site, slots, [receive as usize, send as usize], device, rows) };
+    running.done(done)
+}
+
+/// # Safety
 /// `launch` is a [`Running`]; `to` is valid for the elements of the site of that number.
 pub(super) unsafe extern "C" fn fill(launch: *mut c_void, site: u32, to: *mut u8) {
     // SAFETY: by this function's contract.
     let running = unsafe { &*launch.cast::<Running<'_>>() };
-    if let Some(Site::Poison { dtype, elements }) = running.sites.get(site as usize) {
+    if let Some(Site::Poison { dtype, elements, .. }) = running.sites.get(site as usize) {
         // SAFETY: as above.
         unsafe { poison(to, *dtype, *elements) };
     }
 }
 
+/// Where nothing is checked no code asks.
+pub(super) unsafe extern "C" fn access(_: *mut c_void, _: u32, _: *const Slot) -> i64 {
+    DONE
+}
+
 impl Running<'_> {
-    fn done(&mut self, done: Result<(), RunError>) -> i64 {
+    pub(super) fn done(&mut self, done: Result<(), RunError>) -> i64 {
         match done {
             Ok(()) => DONE,
             Err(error) => {
@@ -77,9 +130,8 @@ impl Running<'_> {
         }
     }
 
-    /// # Safety
-    /// As [`copy`].
-    unsafe fn copy(&mut self, site: &CopySite, slots: *const Slot, at: usize, rows: i64) -> Result<(), RunError> {
+    /// The extents of a copy: of its memories, or of so many rows.
+    pub(super) fn extent(&self, site: &CopySite, rows: i64) -> Result<[usize; RANK], RunError> {
         let mut dims = [1; RANK];
         let rank = match site.shape {
             Some(shape) => {
@@ -106,30 +158,112 @@ impl Running<'_> {
                 }
             }
         }
-        // An array of nothing may have extents whose product does not fit.
-        let bytes = if dims.contains(&0) { 0 } else { dims.iter().product::<usize>() * site.dtype.bytes() };
-        let group = &mut self.semaphores[site.group];
-        if site.what == CopyStep::Wait {
-            return group.wait(at, bytes as i64, &self.grid, &site.loc);
-        }
-        // SAFETY: by this function's contract there are two slots, valid for the shape and so for fewer rows of it.
-        unsafe {
-            let (from, to) = (&*slots, &*slots.add(1));
-            let mut held: Vec<u8> = vec![];
-            let between = Slot { ptr: std::ptr::null_mut(), strides: dense(&dims) };
-            let from = if site.one_memory {
-                held.try_reserve_exact(bytes).map_err(|_| RunError::OutOfMemory { bytes })?;
-                held.resize(bytes, 0);
-                let between = Slot { ptr: held.as_mut_ptr(), ..between };
-                each_row(&dims, from, &between, site.dtype, None);
-                &Slot { ..between }
-            } else {
-                from
-            };
-            each_row(&dims, from, to, site.dtype, (site.what == CopyStep::Add).then_some(BinaryOp::Add));
-        }
-        group.signal(at, bytes as i64, &self.grid, &site.loc)
+        Ok(dims)
     }
+
+    /// A signal or a copy to a device that is not there.
+    pub(super) fn no_device(&self, what: &'static str, device: i64, devices: usize, loc: &Loc) -> Result<(), RunError> {
+        Err(RunError::NoDevice { what, device: device as i32, devices, step: self.grid.clone(), loc: loc.clone() })
+    }
+
+    /// # Safety
+    /// As [`copy`].
+    unsafe fn remote(
+        &mut self,
+        site: &RemoteSite,
+        slots: *const Slot,
+        [receive, send]: [usize; 2],
+        device: i64,
+        rows: i64,
+    ) -> Result<(), RunError> {
+        let copy = &site.copy;
+        let dims = self.extent(copy, rows)?;
+        let bytes = bytes(&dims, copy.dtype) as i64;
+        // SAFETY: by this function's contract there are two slots, valid for the shape and so for fewer rows of it.
+        let mut ends = unsafe { [*slots, *slots.add(1)] };
+        let (here, devices) = self.seat.as_ref().map_or((0, 1), |seat| (seat.device, seat.devices()));
+        let other = usize::try_from(device).ok().filter(|&other| other < devices);
+        let Some(other) = other else { return self.no_device("a copy", device, devices, &copy.loc) };
+        if let Some(seat) = self.seat.as_ref().filter(|_| other != here) {
+            match seat.there(other, copy.arrays[1], ends[1].ptr) {
+                Some(there) => ends[1].ptr = there,
+                None => return self.no_device("a copy", device, devices, &copy.loc),
+            }
+        }
+        let one_memory = other == here && copy.memories[0] == copy.memories[1];
+        // SAFETY: as above; each device has the memory of an operand in the same shape, so that the part is as valid there as it is here.
+        unsafe { transfer(&dims, &ends, copy.dtype, one_memory, false)? };
+        match &self.seat {
+            Some(seat) => {
+                seat.signal((site.send, send), bytes, HERE, &self.grid, &copy.loc)?;
+                seat.signal((copy.group, receive), bytes, device, &self.grid, &copy.loc)
+            }
+            None => {
+                self.semaphores[site.send].signal(send, bytes, &self.grid, &copy.loc)?;
+                self.semaphores[copy.group].signal(receive, bytes, &self.grid, &copy.loc)
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`copy`].
+    pub(super) unsafe fn copy(&mut self, site: &CopySite, slots: *const Slot, at: usize, rows: i64) -> Result<(), RunError> {
+        let dims = self.extent(site, rows)?;
+        let bytes = bytes(&dims, site.dtype);
+        if site.what == CopyStep::Wait {
+            return match &self.seat {
+                Some(seat) => seat.wait((site.group, at), bytes as i64, &self.grid, &site.loc),
+                None => self.semaphores[site.group].wait(at, bytes as i64, &self.grid, &site.loc),
+            };
+        }
+        // SAFETY: by this function's contract there are the slots of both ends, valid for the shape and so for fewer rows of it.
+        unsafe {
+            if site.chains.iter().any(|chain| !chain.casts.is_empty()) {
+                each_element(site, slots, dims, bytes)?;
+            } else {
+                let ends = [*slots, *slots.add(1)];
+                transfer(&dims, &ends, site.dtype, site.memories[0] == site.memories[1], site.what == CopyStep::Add)?;
+            }
+        }
+        match &self.seat {
+            Some(seat) => seat.signal((site.group, at), bytes as i64, HERE, &self.grid, &site.loc),
+            None => self.semaphores[site.group].signal(at, bytes as i64, &self.grid, &site.loc),
+        }
+    }
+}
+
+/// The bytes of so many elements. An array of nothing may have extents whose product does not fit.
+pub(super) fn bytes(dims: &[usize; RANK], dtype: DType) -> usize {
+    if dims.contains(&0) { 0 } else { dims.iter().product::<usize>() * dtype.bytes() }
+}
+
+/// Copies the elements of one part of memory to another. Where both lie in one memory, what is written was read before.
+///
+/// # Safety
+/// Both are valid for the elements that dims and strides reach, and apart unless they lie in `one_memory`.
+pub(super) unsafe fn transfer(
+    dims: &[usize; RANK],
+    [from, to]: &[Slot; 2],
+    dtype: DType,
+    one_memory: bool,
+    add: bool,
+) -> Result<(), RunError> {
+    let combine = add.then_some(BinaryOp::Add);
+    // SAFETY: by this function's contract; what is held has room for all elements, side by side.
+    unsafe {
+        if one_memory {
+            let bytes = bytes(dims, dtype);
+            let mut held: Vec<u8> = vec![];
+            held.try_reserve_exact(bytes).map_err(|_| RunError::OutOfMemory { bytes })?;
+            held.resize(bytes, 0);
+            let between = Slot { ptr: held.as_mut_ptr(), strides: dense(dims) };
+            each_row(dims, from, &between, dtype, None);
+            each_row(dims, &between, to, dtype, combine);
+        } else {
+            each_row(dims, from, to, dtype, combine);
+        }
+    }
+    Ok(())
 }
 
 /// Row-major strides.
@@ -139,6 +273,28 @@ fn dense(dims: &[usize; RANK]) -> [i64; RANK] {
         strides[axis] = strides[axis + 1].wrapping_mul(dims[axis + 1] as i64);
     }
     strides
+}
+
+/// Copies, or combines, through views of another width: what is written was read before.
+///
+/// # Safety
+/// There are the slots of both ends, valid for the elements of these dimensions.
+unsafe fn each_element(site: &CopySite, slots: *const Slot, dims: [usize; RANK], bytes: usize) -> Result<(), RunError> {
+    let [source, target] = &site.chains;
+    // SAFETY: by this function's contract.
+    let (from, to) = unsafe { (End::new(source, slots), End::new(target, slots.add(1 + source.casts.len()))) };
+    let mut held: Vec<Literal> = vec![];
+    held.try_reserve_exact(bytes).map_err(|_| RunError::OutOfMemory { bytes })?;
+    // SAFETY: as above.
+    held.extend(indices(dims).map(|index| unsafe { from.get(&index) }));
+    for (index, moved) in indices(dims).zip(held) {
+        // SAFETY: as above.
+        unsafe {
+            let sum = if site.what == CopyStep::Add { math::binary(BinaryOp::Add, to.get(&index), moved) } else { None };
+            to.set(&index, sum.unwrap_or(moved));
+        }
+    }
+    Ok(())
 }
 
 /// Copies, or combines, row by row.
@@ -184,7 +340,7 @@ unsafe fn each_row(dims: &[usize; RANK], from: &Slot, to: &Slot, dtype: DType, c
 
 /// # Safety
 /// The address is valid for reads of an element.
-unsafe fn get(at: *const u8, dtype: DType) -> Literal {
+pub(super) unsafe fn get(at: *const u8, dtype: DType) -> Literal {
     // SAFETY: by this function's contract.
     let bits = unsafe {
         match dtype.bytes() {
@@ -198,7 +354,7 @@ unsafe fn get(at: *const u8, dtype: DType) -> Literal {
 
 /// # Safety
 /// The address is valid for writes of an element.
-unsafe fn set(at: *mut u8, element: Literal) {
+pub(super) unsafe fn set(at: *mut u8, element: Literal) {
     let bits = element.memory();
     // SAFETY: by this function's contract.
     unsafe {

@@ -87,8 +87,12 @@ pub(super) struct Plan<'k> {
     demand: Vec<Demand>,
     /// By value of memory: the number of the operand, or of the region's own memory, that it is a view of.
     memory: Vec<usize>,
+    /// By value: whether it is memory seen as elements of another width.
+    cast: Vec<bool>,
     /// Positions of what writes each of these memories.
     stores: Vec<Vec<u32>>,
+    /// Memories that copies of other devices write.
+    received: Vec<usize>,
     /// Positions of operations and of the ends of regions, by address in the kernel.
     positions: HashMap<*const Op, u32>,
     ends: HashMap<*const Region, u32>,
@@ -111,13 +115,16 @@ impl<'k> Plan<'k> {
             place: vec![Place::Inline; values],
             demand: vec![Demand::default(); values],
             memory: vec![],
+            cast: vec![false; values],
             stores: vec![],
+            received: vec![],
             positions: HashMap::new(),
             ends: HashMap::new(),
             direct: HashMap::new(),
             direct_at: HashMap::new(),
         };
         (plan.memory, plan.stores) = memories(kernel);
+        plan.receive(&kernel.body.ops);
         let mut pos = 0;
         plan.number(&kernel.body, None, &mut pos);
         plan.find_direct();
@@ -143,6 +150,14 @@ impl<'k> Plan<'k> {
     /// The operation that defines a value; `None` for operands and region arguments.
     pub(super) fn def(&self, v: Value) -> Option<&'k Op> {
         self.def[v.0 as usize].map(|at| self.ops[at].op)
+    }
+
+    /// The slice that is all that reads a value.
+    pub(super) fn only_slice(&self, v: Value) -> Option<&'k Op> {
+        match self.uses[v.0 as usize].as_slice() {
+            &[Use::Op(at, _)] => Some(self.ops[at].op).filter(|op| matches!(op.kind, OpKind::Slice { .. })),
+            _ => None,
+        }
     }
 
     /// Whether nothing reads a value.
@@ -172,6 +187,25 @@ impl<'k> Plan<'k> {
         self.memory[v.0 as usize]
     }
 
+    /// Whether a value is memory seen as elements of another width, which have no address.
+    pub(super) fn is_cast(&self, v: Value) -> bool {
+        self.cast[v.0 as usize]
+    }
+
+    /// Whether copies of other devices come here.
+    pub(super) fn receives(&self) -> bool {
+        !self.received.is_empty()
+    }
+
+    fn receive(&mut self, ops: &[Op]) {
+        for op in ops {
+            if let OpKind::RemoteStart { .. } = op.kind {
+                self.received.push(self.memory(op.operands[1]));
+            }
+            op.regions.iter().for_each(|region| self.receive(&region.ops));
+        }
+    }
+
     fn number(&mut self, region: &'k Region, parent: Option<usize>, pos: &mut u32) {
         let at = self.regions.len();
         self.regions.push(RegionInfo { parent, end: 0 });
@@ -185,9 +219,17 @@ impl<'k> Plan<'k> {
             for v in &op.results {
                 self.def[v.0 as usize] = Some(index);
             }
+            if let (true, &[view]) = (op.kind.is_view(), op.results.as_slice()) {
+                let [from, to] = [op.operands[0], view].map(|v| self.kernel.ty(v).dtype().bits());
+                self.cast[view.0 as usize] = self.is_cast(op.operands[0]) || from != to;
+            }
             if let Some(written) = op.kind.writes() {
                 let memory = self.memory(op.operands[written]);
                 self.stores[memory].push(*pos);
+            }
+            // While one device waits, another may write what it reads.
+            if let OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait = op.kind {
+                self.received.iter().for_each(|&memory| self.stores[memory].push(*pos));
             }
             *pos += 1;
             for inner in &op.regions {
@@ -305,6 +347,8 @@ impl<'k> Plan<'k> {
             OpKind::Reduce { op: ReduceOp::ArgMax | ReduceOp::ArgMin, .. } => true,
             OpKind::Extract(_) | OpKind::Print(_) => true,
             OpKind::Bitcast(_) => self.folds(op),
+            OpKind::Store => self.is_cast(op.operands[0]),
+            OpKind::LoadMasked(_) | OpKind::StoreMasked => true,
             _ => false,
         }
     }
@@ -328,7 +372,7 @@ impl<'k> Plan<'k> {
         match &op.kind {
             OpKind::Bitcast(_) if self.folds(op) => Place::Memory,
             OpKind::Load(_) => {
-                if demand.dense || self.overwritten(op, v, pos, demand.end) {
+                if demand.dense || self.is_cast(op.operands[0]) || self.overwritten(op, v, pos, demand.end) {
                     Place::Memory
                 } else {
                     Place::Inline
@@ -373,14 +417,25 @@ impl<'k> Plan<'k> {
             OpKind::Slice { .. } => Place::View,
             OpKind::Concat { .. } => Place::Memory,
             OpKind::Rotate { .. } | OpKind::Gather { .. } | OpKind::Scan { .. } | OpKind::Sort { .. } => Place::Memory,
-            OpKind::Extract(_) | OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) => Place::Memory,
+            OpKind::Extract(_)
+            | OpKind::PrngSeed
+            | OpKind::PrngBits(_)
+            | OpKind::Print(_)
+            | OpKind::Check(_)
+            | OpKind::Defined(_) => Place::Memory,
             OpKind::Reduce { .. } | OpKind::Dot { .. } | OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => Place::Memory,
-            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
-                Place::Inline
-            }
-            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
-                Place::Inline
-            }
+            OpKind::LoadMasked(_) => Place::Memory,
+            OpKind::LoadScalar
+            | OpKind::StoreScalar
+            | OpKind::StoreMasked
+            | OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::ViewReshaped(_)
+            | OpKind::ViewTransposed(_)
+            | OpKind::ViewBitcast(_)
+            | OpKind::SemaphoreAt => Place::Inline,
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::DeviceId => Place::Inline,
+            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => Place::Inline,
             OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => Place::Inline,
         }
     }
@@ -423,8 +478,8 @@ impl<'k> Plan<'k> {
     }
 }
 
-/// By value the number of its memory, and a list for each memory.
-fn memories(kernel: &Kernel) -> (Vec<usize>, Vec<Vec<u32>>) {
+/// The number of each memory: operands, then the memory of regions.
+pub(super) fn numbers(kernel: &Kernel) -> HashMap<Value, usize> {
     fn own(region: &Region, numbers: &mut HashMap<Value, usize>) {
         for op in &region.ops {
             for inner in &op.regions {
@@ -440,6 +495,12 @@ fn memories(kernel: &Kernel) -> (Vec<usize>, Vec<Vec<u32>>) {
     }
     let mut numbers: HashMap<Value, usize> = kernel.body.args.iter().enumerate().map(|(at, &v)| (v, at)).collect();
     own(&kernel.body, &mut numbers);
+    numbers
+}
+
+/// By value the number of its memory, and a list for each memory.
+fn memories(kernel: &Kernel) -> (Vec<usize>, Vec<Vec<u32>>) {
+    let numbers = numbers(kernel);
     let roots = Roots::of(kernel);
     let of = |at: u32| numbers.get(&roots.root(Value(at))).copied().unwrap_or(usize::MAX);
     ((0..kernel.types.len() as u32).map(of).collect(), vec![vec![]; numbers.len()])

@@ -3,20 +3,23 @@
 
 use super::body::{Body, OWN};
 use super::context::{Context, Helpers};
-use super::mem::{Mem, Origin};
-use super::movement::ALL;
+use super::mem::Mem;
+use super::movement::{ALL, HERE};
 use super::semaphore::Group;
-use super::site::{Action, CopySite, CopyStep, Extent, Site};
+use super::site::{Action, CopySite, CopyStep, Extent, RemoteSite, Site};
 use crate::ir::{Op, OpKind, Shape, Type, Value};
 use cranelift::prelude::{InstBuilder, Value as Clif, types};
 use std::mem::offset_of;
 
 impl<'k> Body<'_, '_, 'k> {
-    /// `view` and `view_squeezed`: the same memory from another start, with other strides.
+    /// A view: the same memory from another start, with other strides, or as other elements.
     pub(super) fn view(&mut self, op: &'k Op) -> Result<(), String> {
         let result = op.results[0];
         let view = match &op.kind {
             OpKind::View { shape, strides } => self.part(op, &op.operands[1..], *shape, strides)?,
+            OpKind::ViewTransposed(perm) => self.memory_of(op.operands[0])?.transposed(perm, self.kernel.ty(result).shape()),
+            OpKind::ViewReshaped(shape) => self.memory_of(op.operands[0])?.reshaped(*shape).ok_or("a view without strides")?,
+            OpKind::ViewBitcast(dtype) => self.memory_of(op.operands[0])?.cast(*dtype, self.kernel.ty(result).shape()),
             OpKind::ViewSqueezed(axes) => self.memory_of(op.operands[0])?.squeezed(axes, self.kernel.ty(result).shape()),
             _ => return Err("no view".into()),
         };
@@ -39,6 +42,7 @@ impl<'k> Body<'_, '_, 'k> {
     /// `load_scalar`.
     pub(super) fn load_scalar(&mut self, op: &'k Op) -> Result<(), String> {
         let (one, address) = self.element(op, &op.operands[1..])?;
+        self.watch(op.operands[0], &one, false, &op.loc)?;
         let v = self.code.load_scalar(one.dtype, address, 0);
         self.values.scalars.insert(op.results[0], v);
         Ok(())
@@ -49,7 +53,7 @@ impl<'k> Body<'_, '_, 'k> {
         let (one, address) = self.element(op, &op.operands[2..])?;
         let scalar = self.values.scalars[&op.operands[1]];
         self.code.store_scalar(one.dtype, scalar, address, 0);
-        Ok(())
+        self.watch(op.operands[0], &one, true, &op.loc)
     }
 
     /// Names the semaphores of an operand or a region.
@@ -80,13 +84,18 @@ impl<'k> Body<'_, '_, 'k> {
 
     /// `semaphore_signal`, `semaphore_wait` and `semaphore_read`.
     pub(super) fn semaphore(&mut self, op: &'k Op) -> Result<(), String> {
+        if self.plan.receives() {
+            // While this device waits, another may write what waits to be read here.
+            self.flush();
+        }
         let (group, at) = self.values.semaphores[&op.operands[0]];
+        let device = op.operands.get(2).map(|device| self.values.scalars[device]);
         let (action, by) = match (&op.kind, op.operands.get(1)) {
             (OpKind::SemaphoreSignal, Some(by)) => (Action::Signal, Some(self.values.scalars[by])),
             (OpKind::SemaphoreWait, Some(by)) => (Action::Wait, Some(self.values.scalars[by])),
             _ => (Action::Read, None),
         };
-        let outcome = self.ask(group, at, by, action, op)?;
+        let outcome = self.ask((group, at), by, device, action, op)?;
         if action == Action::Read {
             let count = self.code.b.ins().ireduce(types::I32, outcome);
             self.values.scalars.insert(op.results[0], count);
@@ -95,15 +104,26 @@ impl<'k> Body<'_, '_, 'k> {
     }
 
     /// Asks the launch about a semaphore; fails where it says so.
-    fn ask(&mut self, group: usize, at: Clif, by: Option<Clif>, action: Action, op: &Op) -> Result<Clif, String> {
+    fn ask(
+        &mut self,
+        (group, at): (usize, Clif),
+        by: Option<Clif>,
+        device: Option<Clif>,
+        action: Action,
+        op: &Op,
+    ) -> Result<Clif, String> {
         let by = match by {
             Some(by) => self.code.b.ins().sextend(types::I64, by),
             None => self.code.b.ins().iconst(types::I64, 0),
         };
+        let device = match device {
+            Some(device) => self.code.b.ins().sextend(types::I64, device),
+            None => self.code.b.ins().iconst(types::I64, HERE),
+        };
         let site = Site::Semaphore { group, action, loc: op.loc.clone() };
         let number = self.code.b.ins().iconst(types::I32, self.sites.len() as i64);
         let launch = self.code.field(types::I64, offset_of!(Context, launch));
-        let args = [launch, number, at, by];
+        let args = [launch, number, at, by, device];
         let outcome = self.code.call(offset_of!(Helpers, semaphore), &args, Some(types::I64)).ok_or("a call without a result")?;
         match action {
             Action::Read => self.sites.push(site),
@@ -117,43 +137,72 @@ impl<'k> Body<'_, '_, 'k> {
         // What waits to be computed may read the target or write the source.
         self.flush();
         let used = self.used;
-        let [source, target] = [op.operands[0], op.operands[1]];
-        let (group, at) = self.values.semaphores[&op.operands[2]];
-        let ends = [self.memory_of(source)?, self.memory_of(target)?];
-        let arrays = ends.clone().map(|mem| match mem.origin {
-            Origin::Param(param) => param,
-            Origin::Arena(_) | Origin::Pointer(_) => 0,
-        });
-        let what = match &op.kind {
-            OpKind::DmaStart { add: true, .. } => CopyStep::Add,
-            OpKind::DmaStart { .. } => CopyStep::Start,
-            _ => CopyStep::Wait,
-        };
-        let ty = self.kernel.ty(source);
-        let site = Site::Copy(CopySite {
-            dtype: ty.dtype(),
-            shape: ty.is_ref().then(|| ty.shape()),
-            arrays,
-            group,
-            one_memory: self.plan.memory(source) == self.plan.memory(target),
-            what,
-            loc: op.loc.clone(),
-        });
-        let slots = self.slots_of(&ends, ty.rank())?;
-        let rows = match op.operands.get(3) {
-            Some(rows) => {
-                let rows = self.values.scalars[rows];
-                self.code.b.ins().sextend(types::I64, rows)
-            }
-            None => self.code.b.ins().iconst(types::I64, ALL),
-        };
+        let (site, slots, at) = self.copied(op)?;
+        let rows = self.rows(op.operands.get(3).copied());
         let number = self.code.b.ins().iconst(types::I32, self.sites.len() as i64);
         let launch = self.code.field(types::I64, offset_of!(Context, launch));
         let args = [launch, number, slots, at, rows];
         let outcome = self.code.call(offset_of!(Helpers, copy), &args, Some(types::I64)).ok_or("a call without a result")?;
-        self.fail_unless_zero(outcome, site);
+        self.fail_unless_zero(outcome, Site::Copy(site));
         self.used = used;
         Ok(())
+    }
+
+    /// `remote_dma_start`.
+    pub(super) fn remote_copy(&mut self, op: &'k Op) -> Result<(), String> {
+        if op.operands[..2].iter().any(|&end| self.plan.is_cast(end)) {
+            return Err("a copy to another device takes memory as it is, not seen as elements of another width".into());
+        }
+        self.flush();
+        let used = self.used;
+        let (copy, slots, receive) = self.copied(op)?;
+        let (group, send) = self.values.semaphores[&op.operands[3]];
+        let device = self.values.scalars[&op.operands[4]];
+        let device = self.code.b.ins().sextend(types::I64, device);
+        let rows = self.rows(op.operands.get(5).copied());
+        let number = self.code.b.ins().iconst(types::I32, self.sites.len() as i64);
+        let launch = self.code.field(types::I64, offset_of!(Context, launch));
+        let args = [launch, number, slots, receive, send, device, rows];
+        let outcome = self.code.call(offset_of!(Helpers, remote), &args, Some(types::I64)).ok_or("a call without a result")?;
+        self.fail_unless_zero(outcome, Site::Remote(RemoteSite { copy, send: group }));
+        self.used = used;
+        Ok(())
+    }
+
+    /// How many rows a copy moves.
+    fn rows(&mut self, rows: Option<Value>) -> Clif {
+        match rows {
+            Some(rows) => {
+                let rows = self.values.scalars[&rows];
+                self.code.b.ins().sextend(types::I64, rows)
+            }
+            None => self.code.b.ins().iconst(types::I64, ALL),
+        }
+    }
+
+    /// What is copied: its description, its two ends, and which of its group of semaphores.
+    fn copied(&mut self, op: &'k Op) -> Result<(CopySite, Clif, Clif), String> {
+        let [source, target] = [op.operands[0], op.operands[1]];
+        let (group, at) = self.values.semaphores[&op.operands[2]];
+        let ends = [self.memory_of(source)?, self.memory_of(target)?];
+        let arrays = ends.clone().map(|mem| mem.param().unwrap_or(0));
+        let what = match &op.kind {
+            OpKind::DmaStart { add: true, .. } => CopyStep::Add,
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } => CopyStep::Start,
+            _ => CopyStep::Wait,
+        };
+        let ty = self.kernel.ty(source);
+        let site = CopySite {
+            dtype: ty.dtype(),
+            shape: ty.is_ref().then(|| ty.shape()),
+            arrays,
+            chains: ends.clone().map(|mem| Self::chain(&mem)),
+            group,
+            memories: [source, target].map(|end| self.plan.memory(end)),
+            what,
+            loc: op.loc.clone(),
+        };
+        Ok((site, self.slots_of(&ends, ty.rank())?, at))
     }
 
     /// `scoped`: its memory in the arena, for as long as the region is emitted.
@@ -164,7 +213,7 @@ impl<'k> Body<'_, '_, 'k> {
             results.push(self.allocate(result)?);
         }
         let used = self.used;
-        let mut groups = vec![];
+        let (mut groups, mut own) = (vec![], vec![]);
         for &arg in &region.args {
             match self.kernel.ty(arg) {
                 Type::Semaphore(kind, shape) => {
@@ -173,7 +222,8 @@ impl<'k> Body<'_, '_, 'k> {
                 }
                 ty => {
                     let mem = self.slot(ty)?;
-                    self.poison(&mem)?;
+                    self.poison(&mem, self.plan.memory(arg))?;
+                    own.push((arg, mem.clone()));
                     self.values.refs.insert(arg, mem);
                 }
             }
@@ -193,17 +243,20 @@ impl<'k> Body<'_, '_, 'k> {
         self.flush();
         for group in groups {
             let first = self.code.b.ins().iconst(types::I64, 0);
-            self.ask(group, first, None, Action::End, op)?;
+            self.ask((group, first), None, None, Action::End, op)?;
+        }
+        for (arg, mem) in own {
+            self.watch(arg, &mem, true, &op.loc)?;
         }
         self.used = used;
         Ok(())
     }
 
-    fn poison(&mut self, mem: &Mem) -> Result<(), String> {
+    fn poison(&mut self, mem: &Mem, memory: usize) -> Result<(), String> {
         // What lay there before may still wait to be read.
         self.flush();
         let number = self.code.b.ins().iconst(types::I32, self.sites.len() as i64);
-        self.sites.push(Site::Poison { dtype: mem.dtype, elements: mem.shape.elements() });
+        self.sites.push(Site::Poison { dtype: mem.dtype, elements: mem.shape.elements(), memory });
         let launch = self.code.field(types::I64, offset_of!(Context, launch));
         let address = self.code.address(mem, offset_of!(Context, arena));
         self.code.call(offset_of!(Helpers, fill), &[launch, number, address], None);

@@ -24,7 +24,7 @@ impl Group {
     }
 
     pub(super) fn signal(&mut self, at: usize, by: i64, step: &[i32], loc: &Loc) -> Result<(), RunError> {
-        let most = if self.kind == SemaphoreKind::Regular { MOST } else { i64::MAX };
+        let most = if self.kind.is_signalled() { MOST } else { i64::MAX };
         match self.counts[at].checked_add(by) {
             Some(count) if (0..=most).contains(&count) => {
                 self.counts[at] = count;

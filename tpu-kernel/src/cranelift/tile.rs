@@ -7,7 +7,7 @@ use super::body::Body;
 use super::code::flags;
 use super::context::{Context, Helpers};
 use super::mem::{Mem, Origin};
-use super::site::Site;
+use super::site::{Cast, Chain, ReachSite, Site};
 use crate::ir::{DType, Op, OpKind, ReduceOp, RotateStride, ScanOp, Shape, Type, Value};
 use cranelift::prelude::{InstBuilder, IntCC, Value as Clif, types};
 use std::mem::offset_of;
@@ -39,6 +39,13 @@ fn number(dtype: DType) -> Result<u32, String> {
         DType::U32 => Ok(tile::U32),
         other => Err(format!("{other} is not widened")),
     }
+}
+
+/// The mask of an access, what stands where it is false, and where the access begins.
+pub(super) struct Masked<'a> {
+    mask: Mem,
+    other: Option<Mem>,
+    starts: &'a [Value],
 }
 
 /// A call of a function compiled ahead.
@@ -202,6 +209,15 @@ impl<'k> Body<'_, '_, 'k> {
         self.fail_if(wrong, value, Site::Check { message: message.into(), loc: op.loc.clone() });
     }
 
+    /// `defined`.
+    pub(super) fn defined(&mut self, op: &Op, what: &str) {
+        let poison = self.values.scalars[&op.operands[0]];
+        let zero = self.code.b.ins().iconst(types::I8, 0);
+        let wrong = self.code.b.ins().icmp(IntCC::NotEqual, poison, zero);
+        let value = self.code.b.ins().iconst(types::I64, 0);
+        self.fail_if(wrong, value, Site::Defined { what: what.into(), loc: op.loc.clone() });
+    }
+
     /// `print`: the driver reads the values from memory.
     pub(super) fn print(&mut self, op: &Op, text: &str) -> Result<(), String> {
         self.flush();
@@ -239,13 +255,100 @@ impl<'k> Body<'_, '_, 'k> {
         self.fail_if(wrong, outcome, site);
     }
 
-    /// Lays out the addresses and strides of two memories of that rank; returns where.
-    pub(super) fn slots_of(&mut self, ends: &[Mem; 2], rank: usize) -> Result<Clif, String> {
-        self.slots_by(ends, |_| rank)
+    /// Lays out the addresses and strides of memories of that rank, each followed by the views of other widths on it; returns where.
+    pub(super) fn slots_of(&mut self, ends: &[Mem], rank: usize) -> Result<Clif, String> {
+        fn levels(mem: &Mem, into: &mut Vec<Mem>) {
+            if let Origin::Cast(below, _) = &mem.origin {
+                levels(below, into);
+            }
+            into.push(mem.clone());
+        }
+        let mut all = vec![];
+        ends.iter().for_each(|end| levels(end, &mut all));
+        let cast = all.iter().any(|mem| matches!(mem.origin, Origin::Cast(..)));
+        self.slots_by(&all, |mem| if cast { mem.shape.rank() } else { rank })
+    }
+
+    /// How a memory is seen.
+    pub(super) fn chain(mem: &Mem) -> Chain {
+        match &mem.origin {
+            Origin::Cast(below, whole) => {
+                let mut chain = Self::chain(below);
+                chain.casts.push(Cast { dims: padded(*whole).map(|n| n as usize), to: mem.dtype });
+                chain
+            }
+            Origin::Arena(_) | Origin::Pointer(_) | Origin::Param(_) => Chain { root: mem.dtype, casts: vec![] },
+        }
+    }
+
+    /// A load or store element by element, of memory that is seen under another width, or under a mask.
+    pub(super) fn reach(
+        &mut self,
+        op: &Op,
+        memory: &Mem,
+        tile: &Mem,
+        masked: Option<Masked<'_>>,
+        store: bool,
+    ) -> Result<(), String> {
+        self.flush();
+        let used = self.used;
+        let rank = memory.shape.rank();
+        let (mask, other) = masked.as_ref().map_or((tile, tile), |m| (&m.mask, m.other.as_ref().unwrap_or(tile)));
+        // The starts have the place of a tile's strides.
+        let tiles = [tile.clone(), mask.clone(), other.clone(), tile.clone(), memory.clone()];
+        let slots = self.slots_of(&tiles, rank)?;
+        for axis in 0..RANK {
+            let start = axis.checked_sub(RANK - rank).and_then(|axis| masked.as_ref()?.starts.get(axis));
+            let start = match start {
+                Some(start) => {
+                    let start = self.values.scalars[start];
+                    self.code.b.ins().sextend(types::I64, start)
+                }
+                None => self.code.b.ins().iconst(types::I64, 0),
+            };
+            let at = 3 * size_of::<Slot>() + offset_of!(Slot, strides) + 8 * axis;
+            self.code.b.ins().store(flags(), start, slots, at as i32);
+        }
+        let number = self.plan.memory(op.operands[0]);
+        let site = Site::Reach(ReachSite {
+            watched: self.watched.get(number).copied().unwrap_or(false).then_some(number),
+            chain: Self::chain(memory),
+            dims: padded(tile.shape).map(|n| n as usize),
+            extents: padded(memory.shape).map(|n| n as usize),
+            rank,
+            store,
+            masked: masked.is_some(),
+            operand: self.name_of(op.operands[0]),
+            loc: op.loc.clone(),
+        });
+        let number = self.code.b.ins().iconst(types::I32, self.sites.len() as i64);
+        let launch = self.code.field(types::I64, offset_of!(Context, launch));
+        let args = [launch, number, slots];
+        let outcome = self.code.call(offset_of!(Helpers, reach), &args, Some(types::I64)).ok_or("a call without a result")?;
+        self.fail_unless_zero(outcome, site);
+        self.used = used;
+        Ok(())
+    }
+
+    /// `load_masked`; also where nothing reads the result, since it may fail.
+    pub(super) fn load_masked(&mut self, op: &Op) -> Result<(), String> {
+        let memory = self.values.refs.get(&op.operands[0]).cloned().ok_or("memory that is defined nowhere")?;
+        let masked =
+            Masked { mask: self.memory(op.operands[1]), other: Some(self.memory(op.operands[2])), starts: &op.operands[3..] };
+        let tile = self.allocate(op.results[0])?;
+        self.reach(op, &memory, &tile, Some(masked), false)
+    }
+
+    /// `store_masked`.
+    pub(super) fn store_masked(&mut self, op: &Op) -> Result<(), String> {
+        let memory = self.values.refs.get(&op.operands[0]).cloned().ok_or("memory that is defined nowhere")?;
+        let masked = Masked { mask: self.memory(op.operands[2]), other: None, starts: &op.operands[3..] };
+        let tile = self.memory(op.operands[1]);
+        self.reach(op, &memory, &tile, Some(masked), true)
     }
 
     /// Lays out the addresses and strides of tiles; returns where.
-    fn slots(&mut self, tiles: &[Mem]) -> Result<Clif, String> {
+    pub(super) fn slots(&mut self, tiles: &[Mem]) -> Result<Clif, String> {
         self.slots_by(tiles, |mem| mem.shape.rank())
     }
 

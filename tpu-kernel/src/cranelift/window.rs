@@ -4,6 +4,7 @@ use super::context::RefSlot;
 use super::mem::may_stay_in_place;
 use super::memory::{ALIGN, poison};
 use crate::ir::{BlockDim, DType, Kernel, MAX_RANK, OpKind, ParamKind, Pipelining, Region, Revisit, Value};
+use tpu_microkernels::stream;
 
 /// What is known of a kernel's windows before a launch.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(super) struct Param {
     /// The block along each dimension of the array (of scratch: of the operand).
     pub block: Vec<BlockDim>,
     /// For each of the array's dimensions the operand's; absent where squeezed.
-    kept: Vec<Option<usize>>,
+    pub kept: Vec<Option<usize>>,
     /// Where its copy or scratch lies in the memory of a run.
     pub offset: usize,
     /// Elements of a block.
@@ -47,8 +48,9 @@ pub(super) enum Role {
 }
 
 impl Windows {
-    /// Lays out the memory; `None` where it exceeds the address space. `early`: blocks of inputs are fetched before their steps.
-    pub(super) fn new(kernel: &Kernel, arena: usize, early: bool) -> Option<Windows> {
+    /// Lays out the memory; `None` where it exceeds the address space. `early`: blocks of inputs are fetched before their steps;
+    /// `direct`: blocks may be used where they lie.
+    pub(super) fn new(kernel: &Kernel, arena: usize, early: bool, direct: bool) -> Option<Windows> {
         let mut bytes = arena.checked_next_multiple_of(ALIGN)?;
         let mut params = vec![];
         for (at, param) in kernel.params.iter().enumerate() {
@@ -86,8 +88,9 @@ impl Windows {
             // One is in use while the others arrive, and with lookahead one more is made before that one goes.
             let copies = if early && role == Role::Input { pipelining.depth() + 1 } else { 1 };
             bytes = bytes.checked_add(copy_bytes.checked_mul(copies)?)?;
-            let overwritten = role == Role::Output && overwrites(kernel, at);
-            let in_place = may_stay_in_place(kernel, at) && !kernel.is_aliased(at) && (role == Role::Input || overwritten);
+            let overwritten = direct && role == Role::Output && overwrites(kernel, at);
+            let in_place =
+                direct && may_stay_in_place(kernel, at) && !kernel.is_aliased(at) && (role == Role::Input || overwritten);
             let read_back = role == Role::Output && !overwritten && pipelining.revisit == Revisit::Any;
             params.push(Some(Param {
                 dtype,
@@ -144,15 +147,21 @@ pub(super) struct Array {
     pub extent: [usize; MAX_RANK],
     /// In elements.
     pub stride: [usize; MAX_RANK],
+    /// Whether it is more than the caches hold: what is written passes them by.
+    pub streamed: bool,
 }
 
+/// Arrays of more bytes are streamed, in blocks of at most as many as a cache near the processor holds.
+pub(super) const STREAMED: usize = 16 << 20;
+const STREAMED_BLOCK: usize = 1 << 18;
+
 /// Where block and array meet along an axis, in elements.
-struct Part {
+pub(super) struct Part {
     /// The first element, in the array.
-    start: usize,
-    count: usize,
+    pub start: usize,
+    pub count: usize,
     /// Elements of the block before it.
-    skip: usize,
+    pub skip: usize,
 }
 
 impl Param {
@@ -171,7 +180,7 @@ impl Param {
     }
 
     /// The part of a block inside the array along an axis; nothing where the block lies in the padding.
-    fn part(&self, array: &Array, index: &[i32], axis: usize) -> Part {
+    pub(super) fn part(&self, array: &Array, index: &[i32], axis: usize) -> Part {
         let block = self.block[axis];
         let first = block.first(index[axis]);
         let inside = |element: i64| usize::try_from(element).map_or(0, |n| n.min(array.extent[axis]));
@@ -190,7 +199,12 @@ impl Param {
 
     /// Whether the block can be used where it lies.
     fn stays(&self, array: &Array, index: &[i32]) -> bool {
-        self.in_place && array.pointer.addr().is_multiple_of(self.dtype.bytes()) && self.whole(array, index)
+        self.in_place && !self.streams(array) && array.pointer.addr().is_multiple_of(self.dtype.bytes()) && self.whole(array, index)
+    }
+
+    /// Whether blocks are computed in a copy and written past the caches.
+    fn streams(&self, array: &Array) -> bool {
+        array.streamed && self.role == Role::Output && self.elements * self.dtype.bytes() <= STREAMED_BLOCK
     }
 
     /// Makes a block current: fills the copy, or points into the array. `copy` is the operand's own memory.
@@ -231,9 +245,13 @@ impl Param {
         if self.role != Role::Output || self.stays(array, index) {
             return;
         }
+        let streams = self.streams(array);
         self.rows(array, index, |inside, outside, bytes| {
             // SAFETY: both ranges lie inside; the rest by this function's contract.
-            unsafe { std::ptr::copy_nonoverlapping(copy.add(outside), array.pointer.add(inside), bytes) };
+            unsafe {
+                let (from, to) = (copy.add(outside), array.pointer.add(inside));
+                if streams { stream::copy(from, to, bytes) } else { std::ptr::copy_nonoverlapping(from, to, bytes) }
+            }
         });
     }
 
@@ -251,7 +269,7 @@ impl Param {
     }
 
     /// Calls `f` with the byte offsets in array and copy, and the length, of every row inside the array.
-    fn rows(&self, array: &Array, index: &[i32], mut f: impl FnMut(usize, usize, usize)) {
+    pub(super) fn rows(&self, array: &Array, index: &[i32], mut f: impl FnMut(usize, usize, usize)) {
         let bytes = self.dtype.bytes();
         let rank = self.block.len();
         // Rank 0 to 4 padded in front to 4 loops.

@@ -25,6 +25,8 @@ pub(super) fn build(fault: &BuildFault) -> &'static str {
         BuildFault::CopyNotMade(_) => "call `.now()`, `.start(semaphore)`, or `.finish(semaphore)` for one that was started before",
         BuildFault::AwaitedElsewhere(_) => "leave the copy, `.leave()`, and wait with `copy(from, to).finish(semaphore)`",
         BuildFault::BoundsOfWritten(_) => "keep what the kernel writes in scratch, `Smem<T, S>`, or load without bounds",
+        BuildFault::Buffers { .. } => "write `.buffers(n)` after the operand, with 2 or 3; leave it out after `.update(…)`",
+        BuildFault::BlockSizes(_) => "keep one dimension `Bounded` or `Indirect`, and cut the others into blocks",
         BuildFault::Literal { dtype, .. } if !Literal::from_f32(*dtype, f32::INFINITY).as_f32().is_some_and(f32::is_infinite) => {
             "write a value within the range of the elements"
         }
@@ -55,6 +57,8 @@ pub(super) fn illegal(rule: &legalise::Rule) -> &'static str {
         legalise::Rule::StoreBesideCopy { .. } => {
             "wait for the copy first, or store whole rows at a start that is seen to be a multiple of 8"
         }
+        legalise::Rule::Wide(_) => "view nearer elements, or fewer of them",
+        legalise::Rule::Whole { .. } => "make the memory smaller, or start at constants, so that only that part is loaded",
         legalise::Rule::Semaphores { .. } => "wait for several copies with one semaphore",
         legalise::Rule::Pipelining(_) => "the simulator runs it; for the chip say `buffered(1)`, `buffered(2)` or nothing",
         legalise::Rule::SharedPadding { .. } => "give both windows the same padding before the array",
@@ -109,8 +113,14 @@ fn rule(rule: &Rule) -> &'static str {
         Rule::PrefetchAfterWindow => "move the parameter in front of those with a block",
         Rule::ScopedType { .. } => "arrays in HBM are operands of the kernel",
         Rule::Semaphores { .. } => "one semaphore can count the copies of many steps",
+        Rule::Barrier => "declare one: `#[scratch] barrier: Barrier<ID>`; its id is the same on every device",
+        Rule::ElsewhereOperand { .. } => {
+            "devices share what the launch gives each of them; windows and the memory of a region come and go on their own"
+        }
         Rule::Pipelining { .. } => "leave the word out; two buffers already let a block arrive while the last one is computed",
         Rule::Alias { .. } => "name an input array of the same element type and sizes, each for one output",
+        Rule::ViewStrides { .. } => "reshape the whole memory before taking a part of it, or load the part and reshape the tile",
+        Rule::ScalarBits { .. } => "read the elements as they are, and take them apart with shifts",
         Rule::OperandRole { .. } => "the operand's row in docs/ir.md says where it lies",
         Rule::TooDeep { .. } => "split the kernel, or decide with `choose` and `select`",
     }
@@ -165,13 +175,17 @@ pub(super) fn launch(error: &LaunchError) -> String {
 /// Advice for a run that failed.
 pub(super) fn run(error: &RunError) -> String {
     match error {
-        RunError::OutOfBounds { .. } => {
-            "a slice is not clamped: bound its start so that it lies inside the operand's block".to_string()
-        }
+        RunError::OutOfBounds { .. } => "nothing is clamped: bound the start so that all of it lies inside the operand".to_string(),
         RunError::BlockIndex { block: BlockDim::Element { .. }, .. } => {
             "bound the start in the index map, or let the window reach beyond the array".to_string()
         }
         RunError::BlockIndex { index, block, extent, .. } => index_help(*index, None, None, block.blocks(*extent)),
+        RunError::NoDevice { .. } => "devices count from 0; take the number modulo how many run the kernel".to_string(),
+        RunError::DevicesWait { .. } => {
+            "signal, or copy, before the wait, as often as is waited for; every device of a barrier has to come to it".to_string()
+        }
+        RunError::NotChecked { .. } => "run it over several devices unchecked: `Executable::run_mesh`".to_string(),
+        RunError::OnDevice { error, .. } => run(error),
         RunError::LoopStep { .. } => "count upwards, and derive the other direction from the index".to_string(),
         RunError::GatherIndex { index: i32::MIN, .. } => {
             "this index is poison, what lies outside an array: load the indices with `load_or(0)`".to_string()
@@ -188,6 +202,23 @@ pub(super) fn run(error: &RunError) -> String {
         }
         RunError::SemaphoreLeft { .. } => "wait once for each copy that is started, and for all that is signalled".to_string(),
         RunError::SemaphoreCount { .. } => "signal and wait for positive numbers".to_string(),
+        RunError::Poison { .. } => {
+            "write it first, or select it away: `load_or(v)` has a value for what lies outside the array, `select(mask, x, v)` for the rest; \
+             0 times poison is poison"
+                .to_string()
+        }
+        RunError::Race { .. } => {
+            "wait for the copy first; of several copies on one semaphore none is known to be done before all have been waited for".to_string()
+        }
+        RunError::NeverWritten { .. } => {
+            "store to it in every step that visits its block; to leave elements unwritten, `.allow(Allow::Unwritten)`".to_string()
+        }
+        RunError::Revisited { .. } => {
+            "let the steps that visit a block follow one another: make the dimension that they differ in the last one".to_string()
+        }
+        RunError::Parallel { dimension, .. } => {
+            format!("make `{dimension}` an `arbitrary` dimension, or let its steps write apart from one another")
+        }
         RunError::CopyShapes { .. } => "copy views of one static shape".to_string(),
         RunError::Array { .. } | RunError::Count { .. } => "pass what the binding was made from".to_string(),
         RunError::OutOfMemory { .. } => "make the blocks smaller, or run on a host with more memory".to_string(),

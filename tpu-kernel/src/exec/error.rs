@@ -174,6 +174,112 @@ pub enum RunError {
         /// The start of the copy, or the wait.
         loc: Loc,
     },
+    /// R015: what nothing has written, or the padding of a block, comes where it counts. Checked execution finds it.
+    #[error("uninitialised memory or padding reaches {what}, at grid step {step:?}")]
+    Poison {
+        /// Where it comes: a condition, an index, an element of an output.
+        what: String,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The operation.
+        loc: Loc,
+    },
+    /// R016: a memory is touched while a copy is under way there. Checked execution finds it.
+    #[error("race: {memory} is {access} at {index:?} while a copy {} it, at grid step {step:?}", if *.target { "writes" } else { "reads" })]
+    Race {
+        /// The memory.
+        memory: String,
+        /// `read`, `written`, or what else is done to it.
+        access: &'static str,
+        /// The first element that both touch.
+        index: Vec<usize>,
+        /// Whether the memory is the target of the copy; else its source.
+        target: bool,
+        /// Where the copy began.
+        copy: Loc,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The access.
+        loc: Loc,
+    },
+    /// R017: an element of an output that nothing wrote. Checked execution finds it.
+    #[error("nothing writes element {index:?} of operand `{operand}`")]
+    NeverWritten {
+        /// The operand.
+        operand: String,
+        /// The first such element.
+        index: Vec<usize>,
+        /// The operand's declaration.
+        loc: Loc,
+    },
+    /// R018: a block of an output that is visited again. Checked execution finds it.
+    #[error(
+        "block {block:?} of operand `{operand}` is visited again after another one: what was written there is lost, at grid step {step:?}"
+    )]
+    Revisited {
+        /// The operand.
+        operand: String,
+        /// The block index.
+        block: Vec<i32>,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The operand's declaration.
+        loc: Loc,
+    },
+    /// R019: steps along a parallel dimension that share what one of them writes. Checked execution finds it.
+    #[error("{what} is shared by steps along the parallel dimension `{dimension}`, whose order is open, at grid step {step:?}")]
+    Parallel {
+        /// What is shared: a block of an output, an element of an array.
+        what: String,
+        /// The dimension.
+        dimension: String,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The operand's declaration, or the access.
+        loc: Loc,
+    },
+    /// R023: a signal or a copy to a device that does not run the kernel.
+    #[error("{what} goes to device {device}, and the kernel runs on {devices}, numbered from 0, at grid step {step:?}")]
+    NoDevice {
+        /// What is sent.
+        what: &'static str,
+        /// The device.
+        device: i32,
+        /// How many there are.
+        devices: usize,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The operation.
+        loc: Loc,
+    },
+    /// R024: every device waits, or has ended.
+    #[error("deadlock of {devices} devices: {}", waits.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    DevicesWait {
+        /// How many there are.
+        devices: usize,
+        /// Those that wait, and for what.
+        waits: Vec<DeviceWait>,
+        /// The first of the waits.
+        loc: Loc,
+    },
+    /// R025: a copy or a signal to another device, in a run that is checked.
+    #[error("{what} to a device is not followed by checked execution, at grid step {step:?}")]
+    NotChecked {
+        /// What is sent.
+        what: &'static str,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The operation.
+        loc: Loc,
+    },
+    /// The error of one of several devices.
+    #[error("{error}, on device {device}")]
+    OnDevice {
+        /// Its number.
+        device: usize,
+        /// What went wrong there.
+        error: Box<RunError>,
+    },
     /// R006: the host could not give the memory for windows, scratch and temporaries.
     #[error("cannot allocate {bytes} bytes for windows, scratch and temporaries")]
     OutOfMemory {
@@ -182,10 +288,34 @@ pub enum RunError {
     },
 }
 
+/// A device that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceWait {
+    /// Its number.
+    pub device: usize,
+    /// The semaphore, as `` `sems`[1] ``.
+    pub semaphore: String,
+    /// What it waits for: signals, or bytes of copies.
+    pub wanted: i64,
+    /// What is there.
+    pub found: i64,
+    /// The grid step.
+    pub step: Vec<i32>,
+    /// The wait.
+    pub loc: Loc,
+}
+
+impl std::fmt::Display for DeviceWait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let DeviceWait { device, semaphore, wanted, found, step, .. } = self;
+        write!(f, "device {device} waits for {wanted} on semaphore {semaphore}, which has {found}, at grid step {step:?}")
+    }
+}
+
 fn unwaited(kind: SemaphoreKind) -> &'static str {
     match kind {
         SemaphoreKind::Dma => " bytes: a copy was started and not waited for",
-        SemaphoreKind::Regular => ", and must end with 0",
+        SemaphoreKind::Regular | SemaphoreKind::Barrier(_) => ", and must end with 0",
     }
 }
 
@@ -219,6 +349,17 @@ impl RunError {
             RunError::SemaphoreLeft { .. } => "R012",
             RunError::SemaphoreCount { .. } => "R013",
             RunError::CopyShapes { .. } => "R014",
+            RunError::Poison { .. } => "R015",
+            RunError::Race { .. } => "R016",
+            RunError::NeverWritten { .. } => "R017",
+            RunError::Revisited { .. } => "R018",
+            RunError::Parallel { .. } => "R019",
+            RunError::NoDevice { .. } => "R023",
+            RunError::DevicesWait { .. } => "R024",
+            RunError::NotChecked { .. } => "R025",
+        }
+        else {
+            RunError::OnDevice { error, .. } => error.code(),
         }
     }
 
@@ -228,9 +369,13 @@ impl RunError {
             RunError::OutOfBounds { loc, .. } | RunError::BlockIndex { loc, .. } | RunError::LoopStep { loc, .. } => Some(loc),
             RunError::GatherIndex { loc, .. } | RunError::Check { loc, .. } | RunError::Unseeded { loc, .. } => Some(loc),
             RunError::CopyRows { loc, .. } | RunError::CopyShapes { loc, .. } => Some(loc),
+            RunError::Poison { loc, .. } | RunError::Race { loc, .. } | RunError::NeverWritten { loc, .. } => Some(loc),
+            RunError::Revisited { loc, .. } | RunError::Parallel { loc, .. } => Some(loc),
             RunError::Deadlock { loc, .. } | RunError::SemaphoreLeft { loc, .. } | RunError::SemaphoreCount { loc, .. } => {
                 Some(loc)
             }
+            RunError::NoDevice { loc, .. } | RunError::DevicesWait { loc, .. } | RunError::NotChecked { loc, .. } => Some(loc),
+            RunError::OnDevice { error, .. } => error.loc(),
             RunError::Array { .. } | RunError::Count { .. } | RunError::OutOfMemory { .. } => None,
         }
     }

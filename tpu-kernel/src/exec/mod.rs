@@ -4,9 +4,11 @@
 //! checks them against its kernel before it touches memory.
 
 mod array;
+mod checking;
 mod error;
 pub mod print;
 
 pub use array::{Args, ArrayMut, ArrayRef};
-pub use error::RunError;
+pub use checking::Checking;
+pub use error::{DeviceWait, RunError};
 pub use print::{Log, Printed};

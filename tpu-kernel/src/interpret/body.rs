@@ -3,7 +3,7 @@
 use super::memory::{Memories, Site, View};
 use super::random::Random;
 use super::semaphore::Counters;
-use super::tile::{Data, Tile};
+use super::tile::{Data, Index, Tile, unravel};
 use super::{dot, reduce, shape, sort};
 use crate::exec::print::{Shown, format};
 use crate::exec::{Log, Printed, RunError};
@@ -113,17 +113,28 @@ impl<'a> Machine<'a> {
                 return Ok(vec![]);
             }
             OpKind::Load(size) => self.load(op, *size)?,
-            OpKind::LoadScalar => Data::Scalar(self.memories.get(self.element(op, 1)?, &[0; MAX_RANK])),
+            OpKind::LoadScalar => Data::Scalar(self.memories.get(&self.element(op, 1)?, &[0; MAX_RANK])),
             OpKind::StoreScalar => {
                 let (place, scalar) = (self.element(op, 2)?, self.get(op.operands[1]).scalar());
-                self.memories.set(place, &[0; MAX_RANK], scalar);
+                self.memories.set(&place, &[0; MAX_RANK], scalar);
                 return Ok(vec![]);
             }
             OpKind::View { shape, strides } => {
                 let (memory, starts) = (self.get(op.operands[0]).memory(), self.indices(&op.operands[1..]));
-                Data::Memory(self.memories.part(memory, &starts, *shape, strides, &self.site(op))?)
+                Data::Memory(self.memories.part(&memory, &starts, *shape, strides, &self.site(op))?)
             }
             OpKind::ViewSqueezed(axes) => Data::Memory(self.get(op.operands[0]).memory().squeezed(axes)),
+            OpKind::ViewReshaped(shape) => Data::Memory(self.get(op.operands[0]).memory().reshaped(*shape)),
+            OpKind::ViewTransposed(perm) => Data::Memory(self.get(op.operands[0]).memory().transposed(perm)),
+            OpKind::ViewBitcast(dtype) => {
+                let shape = self.kernel.ty(op.results[0]).shape();
+                Data::Memory(self.memories.cast(self.get(op.operands[0]).memory(), *dtype, shape))
+            }
+            OpKind::LoadMasked(shape) => self.load_masked(op, *shape)?,
+            OpKind::StoreMasked => {
+                self.store_masked(op)?;
+                return Ok(vec![]);
+            }
             OpKind::SemaphoreAt => {
                 let (semaphores, index) = (self.get(op.operands[0]).semaphores(), self.indices(&op.operands[1..]));
                 Data::Semaphores(self.counters.at(semaphores, &index, &self.site(op))?)
@@ -134,12 +145,19 @@ impl<'a> Machine<'a> {
             }
             OpKind::DmaWait => {
                 let (semaphore, (_, target)) = (self.get(op.operands[2]).semaphores(), self.ends(op)?);
-                let bytes = target.shape.elements() * self.memories.dtype(target).bytes();
+                let bytes = target.shape.elements() * self.memories.dtype(&target).bytes();
                 let site = Site { step: &self.step, loc: &op.loc };
                 self.counters.wait(semaphore, bytes as i64, &site)?;
                 return Ok(vec![]);
             }
+            OpKind::RemoteStart { .. } => {
+                self.start_remote_copy(op)?;
+                return Ok(vec![]);
+            }
             OpKind::SemaphoreSignal | OpKind::SemaphoreWait => {
+                if let Some(&device) = op.operands.get(2) {
+                    self.alone(device, "a signal", op)?;
+                }
                 let (semaphore, by) = (self.get(op.operands[0]).semaphores(), i64::from(self.get(op.operands[1]).i32()));
                 let site = Site { step: &self.step, loc: &op.loc };
                 match op.kind {
@@ -171,6 +189,11 @@ impl<'a> Machine<'a> {
                 self.print(op, text);
                 return Ok(vec![]);
             }
+            OpKind::Defined(_) if !self.get(op.operands[0]).bool() => return Ok(vec![]),
+            OpKind::Defined(what) => {
+                let (what, step) = (what.clone(), self.step.clone());
+                return Err(RunError::Poison { what, step, loc: op.loc.clone() });
+            }
             OpKind::Check(_) if self.get(op.operands[0]).bool() => return Ok(vec![]),
             OpKind::Check(message) => {
                 let (message, step) = (message.clone(), self.step.clone());
@@ -185,6 +208,8 @@ impl<'a> Machine<'a> {
     fn compute(&self, kind: &OpKind, operands: &[Data], ty: Type) -> Data {
         match kind {
             OpKind::Const(literal) => Data::Scalar(*literal),
+            // One device runs the kernel.
+            OpKind::DeviceId => Data::Scalar(0.into()),
             OpKind::ProgramId(axis) => Data::Scalar(self.step[*axis].into()),
             OpKind::NumPrograms(axis) => Data::Scalar(self.binding.grid[*axis].into()),
             OpKind::Size(id) => Data::Scalar(self.binding.sizes[id.0 as usize].into()),
@@ -227,10 +252,20 @@ impl<'a> Machine<'a> {
             OpKind::Dot { dims, precision } => {
                 dot::dot(operands[0].tile(), operands[1].tile(), dims, *precision, ty.dtype(), ty.shape()).into()
             }
-            OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {
+            OpKind::LoadScalar
+            | OpKind::StoreScalar
+            | OpKind::LoadMasked(_)
+            | OpKind::StoreMasked
+            | OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::ViewReshaped(_)
+            | OpKind::ViewTransposed(_)
+            | OpKind::ViewBitcast(_)
+            | OpKind::SemaphoreAt => {
                 unreachable!("`op` has those on memory")
             }
-            OpKind::DmaStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => unreachable!("`op` has those on memory"),
+            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
                 unreachable!("`op` has those on semaphores")
             }
             OpKind::Load(_) | OpKind::Store | OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => {
@@ -239,7 +274,7 @@ impl<'a> Machine<'a> {
             OpKind::Gather { .. } | OpKind::Sort { .. } | OpKind::PrngSeed | OpKind::PrngBits(_) => {
                 unreachable!("`op` has those that can fail, keep state, or have several results")
             }
-            OpKind::Print(_) | OpKind::Check(_) => unreachable!("`op` has those without a result"),
+            OpKind::Print(_) | OpKind::Check(_) | OpKind::Defined(_) => unreachable!("`op` has those without a result"),
         }
     }
 
@@ -300,13 +335,13 @@ impl<'a> Machine<'a> {
 
     /// The array that an output shares with an input.
     pub(super) fn shared(&mut self, output: usize) -> &mut Tile {
-        self.memories.elements(self.shared[&output])
+        self.memories.elements(&self.shared[&output])
     }
 
     /// The elements of an operand's memory.
     pub(super) fn elements(&mut self, operand: usize) -> &mut Tile {
         let view = self.get(self.kernel.body.args[operand]).memory();
-        self.memories.elements(view)
+        self.memories.elements(&view)
     }
 
     fn site<'s>(&'s self, op: &'s Op) -> Site<'s> {
@@ -318,14 +353,55 @@ impl<'a> Machine<'a> {
     }
 
     fn load(&self, op: &Op, size: Shape) -> Result<Data, RunError> {
-        Ok(self.memories.read(self.part(op, size, 1)?).into())
+        Ok(self.memories.read(&self.part(op, size, 1)?).into())
     }
 
     fn store(&mut self, op: &Op) -> Result<(), RunError> {
         let data = self.get(op.operands[1]).clone();
         let part = self.part(op, data.tile().shape, 2)?;
-        self.memories.write(part, data.tile());
+        self.memories.write(&part, data.tile());
         Ok(())
+    }
+
+    fn load_masked(&self, op: &Op, shape: Shape) -> Result<Data, RunError> {
+        let (mask, other) = (self.get(op.operands[1]).tile(), self.get(op.operands[2]).tile());
+        let memory = self.get(op.operands[0]).memory();
+        let mut elements = Vec::with_capacity(shape.elements());
+        for at in 0..shape.elements() {
+            elements.push(match self.lane(op, &memory, mask, at)? {
+                Some(index) => self.memories.get(&memory, &index),
+                None => other.at(at),
+            });
+        }
+        Ok(Tile::new(other.dtype, shape, |at| elements[at]).into())
+    }
+
+    fn store_masked(&mut self, op: &Op) -> Result<(), RunError> {
+        let (stored, mask) = (self.get(op.operands[1]).clone(), self.get(op.operands[2]).clone());
+        let memory = self.get(op.operands[0]).memory();
+        let lanes: Result<Vec<_>, _> = (0..mask.tile().bits.len()).map(|at| self.lane(op, &memory, mask.tile(), at)).collect();
+        for (at, index) in lanes?.into_iter().enumerate() {
+            if let Some(index) = index {
+                self.memories.set(&memory, &index, stored.tile().at(at));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the lane at a row-major position of a masked access lies in the memory, if it is on.
+    fn lane(&self, op: &Op, memory: &View, mask: &Tile, at: usize) -> Result<Option<Index>, RunError> {
+        if mask.at(at).as_bool() != Some(true) {
+            return Ok(None);
+        }
+        let mut index = unravel(at, mask.shape.dims());
+        for (axis, &start) in op.operands[3..].iter().enumerate() {
+            let (start, extent) = (i64::from(self.get(start).i32()) + index[axis] as i64, memory.shape.dim(axis));
+            let Some(inside) = usize::try_from(start).ok().filter(|&i| i < extent) else {
+                return Err(self.memories.outside(memory, axis, start, 1, extent, &self.site(op)));
+            };
+            index[axis] = inside;
+        }
+        Ok(Some(index))
     }
 
     /// The one element of scalar memory that the operands from `first` on name.
@@ -337,7 +413,7 @@ impl<'a> Machine<'a> {
     /// The part of the first operand that starts where the operands from `first` on say.
     fn part(&self, op: &Op, size: Shape, first: usize) -> Result<View, RunError> {
         let (memory, starts) = (self.get(op.operands[0]).memory(), self.indices(&op.operands[first..]));
-        self.memories.part(memory, &starts, size, &vec![1; starts.len()], &self.site(op))
+        self.memories.part(&memory, &starts, size, &vec![1; starts.len()], &self.site(op))
     }
 
     /// Source and target of a copy, as far as it goes.
@@ -348,7 +424,8 @@ impl<'a> Machine<'a> {
             let (from, to) = (source.shape.dims().to_vec(), target.shape.dims().to_vec());
             return Err(RunError::CopyShapes { from, to, step, loc });
         }
-        let Some(&rows) = op.operands.get(3) else { return Ok((source, target)) };
+        let rows = op.operands.get(if matches!(op.kind, OpKind::RemoteStart { .. }) { 5 } else { 3 });
+        let Some(&rows) = rows else { return Ok((source, target)) };
         let (rows, extent) = (self.get(rows).i32(), source.shape.dim(0));
         match usize::try_from(rows) {
             Ok(rows) if rows <= extent => Ok((source.rows(rows), target.rows(rows))),
@@ -359,17 +436,38 @@ impl<'a> Machine<'a> {
     /// Copies at once: nothing may tell before the wait. Source and target may overlap: what is written was read before.
     fn start_copy(&mut self, op: &Op, add: bool) -> Result<(), RunError> {
         let (source, target) = self.ends(op)?;
-        let mut moved = self.memories.read(source);
+        let mut moved = self.memories.read(&source);
         if add {
-            let there = self.memories.read(target);
+            let there = self.memories.read(&target);
             moved = Tile::new(moved.dtype, moved.shape, |at| {
                 math::binary(BinaryOp::Add, there.at(at), moved.at(at)).expect("verified: numbers")
             });
         }
-        self.memories.write(target, &moved);
+        self.memories.write(&target, &moved);
         let semaphore = self.get(op.operands[2]).semaphores();
         let site = Site { step: &self.step, loc: &op.loc };
         self.counters.signal(semaphore, (moved.bits.len() * moved.dtype.bytes()) as i64, &site)
+    }
+
+    /// A copy to a device: to this one, where that is the one.
+    fn start_remote_copy(&mut self, op: &Op) -> Result<(), RunError> {
+        self.alone(op.operands[4], "a copy", op)?;
+        let (source, target) = self.ends(op)?;
+        let moved = self.memories.read(&source);
+        self.memories.write(&target, &moved);
+        let site = Site { step: &self.step, loc: &op.loc };
+        for &semaphore in &op.operands[2..4] {
+            self.counters.signal(self.get(semaphore).semaphores(), (moved.bits.len() * moved.dtype.bytes()) as i64, &site)?;
+        }
+        Ok(())
+    }
+
+    /// Device 0 runs the kernel, and no other.
+    fn alone(&self, device: Value, what: &'static str, op: &Op) -> Result<(), RunError> {
+        match self.get(device).i32() {
+            0 => Ok(()),
+            device => Err(RunError::NoDevice { what, device, devices: 1, step: self.step.clone(), loc: op.loc.clone() }),
+        }
     }
 
     fn scoped(&mut self, op: &Op) -> Result<Vec<Data>, RunError> {

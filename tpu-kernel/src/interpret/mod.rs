@@ -74,7 +74,7 @@ fn enter(
         let shared = kernel.aliases().find(|&(output, input)| output == at || input == at);
         let data = match (&param.kind, nth, shared) {
             (ParamKind::Scalar, ..) => Data::Scalar(*scalars.next().expect("counted")),
-            (ParamKind::InArray(_) | ParamKind::OutArray(_), _, Some((output, _))) => Data::Memory(machine.shared[&output]),
+            (ParamKind::InArray(_) | ParamKind::OutArray(_), _, Some((output, _))) => Data::Memory(machine.shared[&output].clone()),
             (ParamKind::InArray(_) | ParamKind::Prefetch(_), Some(nth), _) => {
                 Data::Memory(machine.memories.add(&param.name, arrays.input(nth)?))
             }

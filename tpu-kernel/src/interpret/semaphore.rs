@@ -73,7 +73,7 @@ impl Counters {
 
     pub(super) fn signal(&mut self, of: Semaphores, by: i64, site: &Site<'_>) -> Result<(), RunError> {
         let found = self.read(of);
-        let most = if self.groups[of.group].kind == SemaphoreKind::Regular { MOST } else { i64::MAX };
+        let most = if self.groups[of.group].kind.is_signalled() { MOST } else { i64::MAX };
         if !found.checked_add(by).is_some_and(|count| (0..=most).contains(&count)) {
             return Err(self.cannot(of, by, site));
         }

@@ -68,7 +68,7 @@ impl Data {
 
     pub(super) fn memory(&self) -> View {
         match self {
-            Data::Memory(view) => *view,
+            Data::Memory(view) => view.clone(),
             _ => panic!("verified: memory"),
         }
     }

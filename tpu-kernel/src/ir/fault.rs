@@ -358,6 +358,15 @@ pub enum Rule {
         /// The limit.
         limit: usize,
     },
+    /// V055
+    #[error("a kernel has one barrier semaphore, as scratch, and not an array of them")]
+    Barrier,
+    /// V056
+    #[error("{what} on another device is an operand of the kernel: scratch, or an output in HBM")]
+    ElsewhereOperand {
+        /// What is reached there.
+        what: &'static str,
+    },
     /// V049
     #[error("{what}")]
     Pipelining {
@@ -371,6 +380,22 @@ pub enum Rule {
         input: String,
         /// Why it cannot be shared.
         why: String,
+    },
+    /// V052
+    #[error("a view of [{from}] as [{to}] has no strides: the elements that become one dimension do not lie at one distance")]
+    ViewStrides {
+        /// The shape of the memory.
+        from: Shape,
+        /// The wanted shape.
+        to: Shape,
+    },
+    /// V053
+    #[error("scalar memory of {from} cannot be seen as {to}: its elements keep their width of {} bits", .from.bits())]
+    ScalarBits {
+        /// The element type of the memory.
+        from: DType,
+        /// The wanted element type.
+        to: DType,
     },
 }
 
@@ -435,6 +460,10 @@ impl Rule {
             Rule::Semaphores { .. } => "V046",
             Rule::Pipelining { .. } => "V049",
             Rule::Alias { .. } => "V050",
+            Rule::ViewStrides { .. } => "V052",
+            Rule::ScalarBits { .. } => "V053",
+            Rule::Barrier => "V055",
+            Rule::ElsewhereOperand { .. } => "V056",
         }
     }
 }

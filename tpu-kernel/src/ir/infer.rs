@@ -85,14 +85,7 @@ pub fn infer(kind: &OpKind, operands: &[Type]) -> Result<Vec<Type>, Rule> {
         OpKind::Transpose(perm) => {
             count(operands, 1)?;
             let (dtype, from) = is_tile(operands, 0)?;
-            let mut seen = [false; super::MAX_RANK];
-            let valid =
-                perm.len() == from.rank() && perm.iter().all(|&d| d < from.rank() && !std::mem::replace(&mut seen[d], true));
-            if !valid {
-                return Err(Rule::Permutation { perm: perm.clone(), rank: from.rank() });
-            }
-            let dims: Vec<usize> = perm.iter().map(|&d| from.dim(d)).collect();
-            Type::Tile(dtype, Shape::new(&dims))
+            Type::Tile(dtype, permuted(from, perm)?)
         }
         OpKind::Slice { starts, shape, strides } => {
             count(operands, 1)?;
@@ -174,12 +167,19 @@ pub fn infer(kind: &OpKind, operands: &[Type]) -> Result<Vec<Type>, Rule> {
         OpKind::StoreScalar => return memory::store_scalar(operands),
         OpKind::View { shape, strides } => memory::view(operands, *shape, strides)?,
         OpKind::ViewSqueezed(axes) => memory::squeezed(operands, axes)?,
+        OpKind::ViewReshaped(shape) => memory::reshaped(operands, *shape)?,
+        OpKind::ViewTransposed(perm) => memory::transposed(operands, perm)?,
+        OpKind::ViewBitcast(dtype) => memory::bitcast(operands, *dtype)?,
+        OpKind::LoadMasked(shape) => memory::load_masked(operands, *shape)?,
+        OpKind::StoreMasked => return memory::store_masked(operands),
         OpKind::SemaphoreAt => memory::semaphore_at(operands)?,
         OpKind::DmaStart { priority, add } => return memory::dma_start(operands, *priority, *add),
         OpKind::DmaWait => return memory::dma_wait(operands),
-        OpKind::SemaphoreSignal | OpKind::SemaphoreWait => return memory::count_semaphore(operands),
+        OpKind::RemoteStart { priority } => return memory::remote_start(operands, *priority),
+        OpKind::SemaphoreSignal => return memory::semaphore_signal(operands),
+        OpKind::SemaphoreWait => return memory::count_semaphore(operands),
         OpKind::SemaphoreRead => memory::semaphore_read(operands)?,
-        OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => {
+        OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::DeviceId => {
             count(operands, 0)?;
             Type::Scalar(DType::I32)
         }
@@ -203,7 +203,7 @@ pub fn infer(kind: &OpKind, operands: &[Type]) -> Result<Vec<Type>, Rule> {
             (0..operands.len()).try_for_each(|index| value(operands, index).map(|_| ()))?;
             return Ok(vec![]);
         }
-        OpKind::Check(_) => {
+        OpKind::Check(_) | OpKind::Defined(_) => {
             count(operands, 1)?;
             if operands[0] != Type::Scalar(DType::Bool) {
                 return Err(Rule::OperandType { index: 0, want: "a bool scalar".into(), got: operands[0] });
@@ -261,6 +261,15 @@ fn element(ty: Type, takes: impl Fn(DType) -> bool) -> Result<Type, Rule> {
 
 fn check_axis(axis: usize, rank: usize) -> Result<(), Rule> {
     if axis < rank { Ok(()) } else { Err(Rule::Axis { axis, rank }) }
+}
+
+fn permuted(from: Shape, perm: &[usize]) -> Result<Shape, Rule> {
+    let mut seen = [false; super::MAX_RANK];
+    let valid = perm.len() == from.rank() && perm.iter().all(|&d| d < from.rank() && !std::mem::replace(&mut seen[d], true));
+    if !valid {
+        return Err(Rule::Permutation { perm: perm.to_vec(), rank: from.rank() });
+    }
+    Ok(Shape::new(&perm.iter().map(|&d| from.dim(d)).collect::<Vec<_>>()))
 }
 
 fn starts(operands: &[Type], from: usize) -> Result<(), Rule> {

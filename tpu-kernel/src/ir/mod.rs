@@ -8,6 +8,7 @@ pub mod eval;
 mod fault;
 mod infer;
 mod kernel;
+pub(crate) mod layout;
 mod literal;
 mod loc;
 mod op;

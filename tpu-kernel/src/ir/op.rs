@@ -148,6 +148,17 @@ pub enum OpKind {
     },
     /// The same memory without these dimensions, each of size 1.
     ViewSqueezed(Vec<usize>),
+    /// The same elements in row-major order under another shape. There must be strides for it.
+    ViewReshaped(Shape),
+    /// Dimension `d` of the view is dimension `perm[d]` of the memory.
+    ViewTransposed(Vec<usize>),
+    /// The same bits as another element type, as [`OpKind::Bitcast`] of a tile has them.
+    ViewBitcast(DType),
+    /// `load_masked ref, mask, other, starts…`: the tile of this shape from that corner on where the mask is true, which lies inside;
+    /// elsewhere that of `other`.
+    LoadMasked(Shape),
+    /// `store_masked ref, tile, mask, starts…`: writes where the mask is true, which lies inside.
+    StoreMasked,
     /// `semaphore_at semaphores, indices…`: one of them.
     SemaphoreAt,
     /// `dma_start source, target, semaphore[, rows]`: begins a copy between memories of one shape; when it is done the semaphore
@@ -161,12 +172,20 @@ pub enum OpKind {
     },
     /// `dma_wait source, target, semaphore[, rows]`: waits until the semaphore has the bytes of such a copy, and takes them off.
     DmaWait,
-    /// `semaphore_signal semaphore, i32`: adds.
+    /// `remote_dma_start source, target, receive, send, device[, rows]`: begins a copy from a memory of this device to the same
+    /// memory of another. `receive` grows there and `send` here by the bytes; `dma_wait` with either waits for that end.
+    RemoteStart {
+        /// 0, or 1: which of the queues takes it.
+        priority: u8,
+    },
+    /// `semaphore_signal semaphore, i32[, device]`: adds, on this device or on that one.
     SemaphoreSignal,
     /// `semaphore_wait semaphore, i32`: waits until the count is at least that, and takes it off.
     SemaphoreWait,
     /// The count of a semaphore, i32.
     SemaphoreRead,
+    /// The number of the running device among those that run the kernel together, i32.
+    DeviceId,
     /// The index of the running step along grid dimension `axis`.
     ProgramId(usize),
     /// The extent of grid dimension `axis`.
@@ -181,6 +200,9 @@ pub enum OpKind {
     Print(String),
     /// `check c`: ends the launch with error R008 and this message where the bool scalar is false.
     Check(String),
+    /// `defined c`: ends the launch with error R015 where the bool scalar is true: poison reaches what the text says. Only passes
+    /// make it, for checked execution.
+    Defined(String),
     /// `if c`: two regions without arguments; results are what the taken one yields.
     If,
     /// `for lo, hi, step, init…`: the region takes the index and the carried values, and yields the next ones.
@@ -284,12 +306,19 @@ impl OpKind {
             OpKind::StoreScalar => "store_scalar",
             OpKind::View { .. } => "view",
             OpKind::ViewSqueezed(_) => "view_squeezed",
+            OpKind::ViewReshaped(_) => "view_reshaped",
+            OpKind::ViewTransposed(_) => "view_transposed",
+            OpKind::ViewBitcast(_) => "view_bitcast",
+            OpKind::LoadMasked(_) => "load_masked",
+            OpKind::StoreMasked => "store_masked",
             OpKind::SemaphoreAt => "semaphore_at",
             OpKind::DmaStart { .. } => "dma_start",
             OpKind::DmaWait => "dma_wait",
+            OpKind::RemoteStart { .. } => "remote_dma_start",
             OpKind::SemaphoreSignal => "semaphore_signal",
             OpKind::SemaphoreWait => "semaphore_wait",
             OpKind::SemaphoreRead => "semaphore_read",
+            OpKind::DeviceId => "device_id",
             OpKind::ProgramId(_) => "program_id",
             OpKind::NumPrograms(_) => "num_programs",
             OpKind::Size(_) => "size",
@@ -297,6 +326,7 @@ impl OpKind {
             OpKind::PrngBits(_) => "prng_bits",
             OpKind::Print(_) => "print",
             OpKind::Check(_) => "check",
+            OpKind::Defined(_) => "defined",
             OpKind::If => "if",
             OpKind::For => "for",
             OpKind::While => "while",
@@ -307,10 +337,22 @@ impl OpKind {
     /// Which of its operands is memory that it writes.
     pub const fn writes(&self) -> Option<usize> {
         match self {
-            OpKind::Store | OpKind::StoreScalar => Some(0),
-            OpKind::DmaStart { .. } => Some(1),
+            OpKind::Store | OpKind::StoreMasked | OpKind::StoreScalar => Some(0),
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } => Some(1),
             _ => None,
         }
+    }
+
+    /// Whether its result is a view of its first operand.
+    pub const fn is_view(&self) -> bool {
+        matches!(
+            self,
+            OpKind::View { .. }
+                | OpKind::ViewSqueezed(_)
+                | OpKind::ViewReshaped(_)
+                | OpKind::ViewTransposed(_)
+                | OpKind::ViewBitcast(_)
+        )
     }
 
     /// Whether the operation neither touches memory or the state of the launch, nor fails, nor holds regions: it may be
@@ -325,9 +367,15 @@ impl OpKind {
                 | OpKind::StoreScalar
                 | OpKind::View { .. }
                 | OpKind::ViewSqueezed(_)
+                | OpKind::ViewReshaped(_)
+                | OpKind::ViewTransposed(_)
+                | OpKind::ViewBitcast(_)
+                | OpKind::LoadMasked(_)
+                | OpKind::StoreMasked
                 | OpKind::SemaphoreAt
                 | OpKind::DmaStart { .. }
                 | OpKind::DmaWait
+                | OpKind::RemoteStart { .. }
                 | OpKind::SemaphoreSignal
                 | OpKind::SemaphoreWait
                 | OpKind::SemaphoreRead
@@ -335,6 +383,7 @@ impl OpKind {
                 | OpKind::PrngBits(_)
                 | OpKind::Print(_)
                 | OpKind::Check(_)
+                | OpKind::Defined(_)
                 | OpKind::If
                 | OpKind::For
                 | OpKind::While

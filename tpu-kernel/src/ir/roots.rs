@@ -17,8 +17,8 @@ impl Roots {
 
     fn visit(&mut self, ops: &[Op]) {
         for op in ops {
-            if let (OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt, &[view]) =
-                (&op.kind, op.results.as_slice())
+            if let &[view] = op.results.as_slice()
+                && (op.kind.is_view() || op.kind == OpKind::SemaphoreAt)
             {
                 self.0[view.0 as usize] = self.root(op.operands[0]);
             }

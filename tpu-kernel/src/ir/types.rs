@@ -281,31 +281,40 @@ impl fmt::Display for Space {
 pub enum SemaphoreKind {
     /// Signals.
     Regular,
-    /// Bytes that copies have moved: [`OpKind::DmaStart`](super::OpKind::DmaStart) and `DmaWait` alone use it.
+    /// Bytes that copies have moved: copies and waits for them alone use it.
     Dma,
+    /// Signals of all devices that run kernels of this collective id: one semaphore of the device, not of the kernel.
+    Barrier(u32),
 }
 
 impl SemaphoreKind {
-    /// Every kind.
-    pub const ALL: [SemaphoreKind; 2] = [SemaphoreKind::Regular, SemaphoreKind::Dma];
+    /// Every kind, of barriers the first.
+    pub const ALL: [SemaphoreKind; 3] = [SemaphoreKind::Regular, SemaphoreKind::Dma, SemaphoreKind::Barrier(0)];
 
-    /// The name used in text.
-    pub const fn name(self) -> &'static str {
-        match self {
-            SemaphoreKind::Regular => "regular",
-            SemaphoreKind::Dma => "dma",
+    /// The kind of that name, as text has it.
+    pub fn from_name(name: &str) -> Option<SemaphoreKind> {
+        match (name, name.strip_prefix("barrier")) {
+            ("regular", _) => Some(SemaphoreKind::Regular),
+            ("dma", _) => Some(SemaphoreKind::Dma),
+            (_, Some(id)) if id.bytes().all(|b| b.is_ascii_digit()) => id.parse().ok().map(SemaphoreKind::Barrier),
+            _ => None,
         }
     }
 
-    /// The kind of that [`name`](Self::name).
-    pub fn from_name(name: &str) -> Option<SemaphoreKind> {
-        SemaphoreKind::ALL.into_iter().find(|k| k.name() == name)
+    /// Whether it counts signals.
+    pub const fn is_signalled(self) -> bool {
+        matches!(self, SemaphoreKind::Regular | SemaphoreKind::Barrier(_))
     }
 }
 
+/// `regular`, `dma`, `barrier7`.
 impl fmt::Display for SemaphoreKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        match self {
+            SemaphoreKind::Regular => f.write_str("regular"),
+            SemaphoreKind::Dma => f.write_str("dma"),
+            SemaphoreKind::Barrier(id) => write!(f, "barrier{id}"),
+        }
     }
 }
 

@@ -147,3 +147,16 @@ macro_rules! prefix {
 
 prefix!(Number: Neg neg Neg);
 prefix!(Bits: Not not Not);
+
+impl Scalar<i32> {
+    /// The quotient, rounded up: of a size and a block size the number of blocks that cover it, as `m / BM` is in the size
+    /// expressions of a signature. In the body `/` truncates.
+    #[track_caller]
+    pub fn div_ceil(self, by: impl IntoScalar<i32>) -> Scalar<i32> {
+        let by = by.into_scalar();
+        let (quotient, rest) = (self / by, self % by);
+        // Truncation has rounded up already where the signs differ.
+        let up = rest.ne(0) & !(rest.lt(0) ^ by.lt(0));
+        super::choose(up, quotient + 1, quotient)
+    }
+}

@@ -55,7 +55,7 @@ impl Constants {
     }
 
     /// The value of an integer constant.
-    fn integer(&self, value: Value) -> Option<i64> {
+    pub(super) fn integer(&self, value: Value) -> Option<i64> {
         self.0.get(&value).and_then(|literal| literal.as_int())
     }
 

@@ -113,10 +113,10 @@ pub fn copy<T: Element, S, A: Memory<T, S>, B: CopyTarget<T, S>>(from: A, to: B)
 
 /// Source, target, and how many rows.
 #[derive(Clone, Copy)]
-struct Moved {
-    from: Raw,
-    to: Raw,
-    rows: Option<Raw>,
+pub(super) struct Moved {
+    pub from: Raw,
+    pub to: Raw,
+    pub rows: Option<Raw>,
 }
 
 impl Moved {
@@ -128,7 +128,7 @@ impl Moved {
         session::emit(OpKind::DmaStart { priority, add }, &self.operands(semaphore), loc.clone());
     }
 
-    fn wait(self, semaphore: Raw, loc: &Loc) {
+    pub(super) fn wait(self, semaphore: Raw, loc: &Loc) {
         session::emit(OpKind::DmaWait, &self.operands(semaphore), loc.clone());
     }
 }
@@ -237,17 +237,17 @@ impl Started {
 }
 
 /// A fault, unless it is settled before it is dropped.
-struct Forgotten {
+pub(super) struct Forgotten {
     fault: fn(Loc) -> BuildFault,
     loc: Option<Loc>,
 }
 
 impl Forgotten {
-    fn new(fault: fn(Loc) -> BuildFault, loc: Loc) -> Forgotten {
+    pub(super) fn new(fault: fn(Loc) -> BuildFault, loc: Loc) -> Forgotten {
         Forgotten { fault, loc: Some(loc) }
     }
 
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         self.loc = None;
     }
 }

@@ -22,14 +22,17 @@ mod elsewhere;
 mod formula;
 mod hbm;
 mod index;
+mod masked;
 mod math;
 mod memory;
 mod panics;
+mod pipeline;
 mod place;
 mod product;
 mod random;
 mod rearrange;
 mod reduce;
+mod remote;
 mod scoped;
 mod semaphore;
 mod session;
@@ -59,6 +62,10 @@ pub use hbm::{Hbm, HbmOut};
 pub use index::{Payload, iota, iota_of};
 pub use math::{choose, literal, select};
 pub use memory::{Corner, In, Out, SameRank, Vmem, Written};
+pub use pipeline::{
+    BlockShape, Blocks, BlocksOf, Bounded, ByBounds, ByList, ByNumber, Cut, Grid, Indirect, List, Pipeline, PlaceOf, Places,
+    Sliding, Squeezed, pipeline,
+};
 pub use place::{OfRank, Place, Slots, WholeArray};
 pub use product::{
     BatchAxes, BatchOfMatrices, Factor, Inner, Joined, Product, Remains, SameBatch, SameDim, batch_dot, batch_dot_over, dot,
@@ -67,8 +74,9 @@ pub use product::{
 pub use random::{Key, Seed, Seeds, prng_bits, prng_seed, stateful_bernoulli, stateful_normal, stateful_uniform};
 pub use rearrange::{Matrix, concat};
 pub use reduce::Truth;
+pub use remote::{Arriving, RemoteTransfer, Sent, copy_to_device};
 pub use scoped::{Allocated, Body, Returned, SemaphoreShape, scoped};
-pub use semaphore::{CountsCopies, DmaSemaphore, Semaphore, Signalled, Single};
+pub use semaphore::{Barrier, CountsCopies, DmaSemaphore, Semaphore, Signalled, Single, device_id};
 pub use shape::{Axis, AxisOf, BcastShape, HasAxis, Lanes, Shape, Sublanes};
 pub use smem::{Prefetch, Smem};
 pub use stage::{num_programs, program_id};

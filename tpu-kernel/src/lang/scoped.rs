@@ -3,7 +3,7 @@
 use super::control::{Carry, Dynamic};
 use super::element::Element;
 use super::memory::Vmem;
-use super::semaphore::{DmaSemaphore, Semaphore};
+use super::semaphore::{Barrier, DmaSemaphore, Semaphore};
 use super::session::{self, Raw};
 use super::shape::Shape;
 use super::smem::Smem;
@@ -59,6 +59,15 @@ macro_rules! allocated {
 allocated!([T: Element, S: Shape] Vmem<T, S> = Type::Ref(Space::Vmem, T::DTYPE, S::shape()));
 allocated!([T: Element, S: Shape] Smem<T, S> = Type::Ref(Space::Smem, T::DTYPE, S::shape()));
 allocated!([S: SemaphoreShape] DmaSemaphore<S> = Type::Semaphore(SemaphoreKind::Dma, S::semaphores()));
+#[diagnostic::do_not_recommend]
+impl<const ID: u32> Allocated for Barrier<ID> {
+    fn ty() -> Type {
+        Type::Semaphore(SemaphoreKind::Barrier(ID), ir::Shape::new(&[]))
+    }
+    fn of(raw: Raw) -> Self {
+        Barrier::wrap(raw)
+    }
+}
 allocated!([S: SemaphoreShape] Semaphore<S> = Type::Semaphore(SemaphoreKind::Regular, S::semaphores()));
 
 /// What may leave a region: tiles and scalars, and tuples and arrays of them.

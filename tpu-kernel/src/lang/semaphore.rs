@@ -68,7 +68,62 @@ macro_rules! semaphore {
 semaphore!(DmaSemaphore);
 semaphore!(Semaphore);
 
+/// The barrier semaphore of a device: one for all kernels of that collective id, which has to be the same on each device. It counts
+/// signals as a [`Semaphore`] does.
+pub struct Barrier<const ID: u32> {
+    raw: Raw,
+    of: PhantomData<*const ()>,
+}
+
+impl<const ID: u32> Clone for Barrier<ID> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<const ID: u32> Copy for Barrier<ID> {}
+
+impl<const ID: u32> Barrier<ID> {
+    pub(super) fn wrap(raw: Raw) -> Self {
+        Barrier { raw, of: PhantomData }
+    }
+
+    /// A semaphore behind a reference is no variable that is carried.
+    #[doc(hidden)]
+    pub fn __tpu_kernel_place(&mut self) -> Box<()> {
+        Box::new(())
+    }
+
+    /// Adds `n` to the barrier semaphore of a device.
+    #[track_caller]
+    pub fn signal_on(self, device: impl IntoScalar<i32>, n: impl IntoScalar<i32>) {
+        let operands = [self.raw, n.into_scalar().raw(), device.into_scalar().raw()];
+        session::emit(OpKind::SemaphoreSignal, &operands, Loc::caller());
+    }
+
+    /// Waits until it has counted to at least `n`, and takes `n` off.
+    #[track_caller]
+    pub fn wait(self, n: impl IntoScalar<i32>) {
+        session::emit(OpKind::SemaphoreWait, &[self.raw, n.into_scalar().raw()], Loc::caller());
+    }
+}
+
+/// The number of the device that runs the kernel, among those that run it together.
+#[track_caller]
+pub fn device_id() -> Scalar<i32> {
+    Scalar::wrap(session::emit(OpKind::DeviceId, &[], Loc::caller()))
+}
+
 impl<S> Semaphore<S> {
+    /// Adds `n` to this semaphore as it is on a device.
+    #[track_caller]
+    pub fn signal_on(self, device: impl IntoScalar<i32>, n: impl IntoScalar<i32>)
+    where
+        S: Single,
+    {
+        let operands = [self.raw, n.into_scalar().raw(), device.into_scalar().raw()];
+        session::emit(OpKind::SemaphoreSignal, &operands, Loc::caller());
+    }
+
     /// Adds `n`.
     #[track_caller]
     pub fn signal(self, n: impl IntoScalar<i32>)

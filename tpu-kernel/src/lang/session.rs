@@ -7,7 +7,7 @@
 
 use super::constants::Constants;
 use crate::BuildFault;
-use crate::ir::{Builder, Fault, Loc, OpKind, Precision, Region, Rule, Type, Value};
+use crate::ir::{Builder, Fault, Loc, OpKind, ParamKind, Precision, Region, Rule, SizeExpr, Type, Value};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -174,6 +174,23 @@ pub(super) fn window(raw: Raw) -> Option<crate::ir::Window> {
         param.window().cloned()
     })
     .flatten()
+}
+
+/// The extents of an array in HBM.
+pub(super) fn array(raw: Raw) -> Option<Vec<SizeExpr>> {
+    with(|s| {
+        let (_, param) = s.builder.kernel().param_of(raw.value).filter(|_| raw.epoch == s.epoch)?;
+        match &param.kind {
+            ParamKind::InArray(extents) | ParamKind::OutArray(extents) => Some(extents.clone()),
+            _ => None,
+        }
+    })
+    .flatten()
+}
+
+/// The number that a value is in every run.
+pub(super) fn constant_of(raw: Raw) -> Option<i64> {
+    with(|s| s.constants.integer(raw.value).filter(|_| raw.epoch == s.epoch)).flatten()
 }
 
 /// A rule that the language checks itself, broken at the user's line.

@@ -2,6 +2,7 @@
 
 use super::each::{Each, function};
 use super::element::Element;
+use crate::exec::Checking;
 use crate::ir::{DType, Loc};
 use crate::launch::{Config, Cost, Launchable};
 use crate::transform::{Transforms, check_pair};
@@ -49,6 +50,14 @@ pub trait Transform: Launchable + Sized {
     fn with_backward(mut self, backward: impl Launchable + 'static) -> Self {
         let checked = check_pair(&self, &backward);
         transforms(&mut self).pair(checked, Arc::new(backward));
+        self
+    }
+
+    /// The same kernel, launched with every check: uninitialised memory, races with copies, outputs that are not written or shared by
+    /// parallel steps. What the semantics leave open is drawn from the seed, and a failure says which seed replays it; 0 runs the
+    /// steps in the order of the grid. Slower, and for finding mistakes: `docs/checked.md`.
+    fn checked(mut self, seed: impl Into<Checking>) -> Self {
+        self.config_mut().checking = Some(seed.into());
         self
     }
 

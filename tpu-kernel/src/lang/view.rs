@@ -4,16 +4,17 @@
 //! memory like scratch, so that a helper takes both; what is read only, or lies in HBM, keeps that in its type. A view that leaves
 //! its memory is an error, never clamped.
 
-use super::element::Element;
+use super::element::{Element, Number, SameWidth};
 use super::hbm::{Hbm, HbmOut};
 use super::memory::{Corner, In, Out, SameRank, Vmem};
 use super::place::{OfRank, Slots};
+use super::rearrange::Matrix;
 use super::session::{self, Raw};
 use super::shape::Shape;
 use super::smem::{Prefetch, Smem};
 use super::strided;
 use super::value::{Handle, Tile};
-use crate::ir::{Loc, OpKind};
+use crate::ir::{Loc, OpKind, Rule, Type};
 use std::marker::PhantomData;
 
 /// A part of memory that is not simply scratch: of an input window (`View<InputWindow, T, S>`), which is read only, or of an
@@ -65,6 +66,19 @@ pub(super) fn part<P: Shape>(memory: Raw, starts: Vec<Raw>, strides: &[usize], l
     session::emit(kind, &[vec![memory], starts].concat(), loc)
 }
 
+/// A view under the shape `J`, which the user says; another one is a fault.
+fn seen<J: Shape>(memory: Raw, kind: OpKind, loc: Loc) -> Raw {
+    let at = kind.mnemonic();
+    let view = session::emit(kind, &[memory], loc.clone());
+    match session::type_of(view) {
+        Some(Type::Ref(space, dtype, shape)) if shape != J::shape() => {
+            let [want, got] = [J::shape(), shape].map(|shape| Type::Ref(space, dtype, shape).to_string());
+            session::broken(Rule::Results { want, got }, at, &loc)
+        }
+        _ => view,
+    }
+}
+
 /// What lies at an index of the first dimension, without that dimension.
 fn slot<S: Slots>(memory: Raw, index: Raw, loc: Loc) -> Raw {
     let zero = session::emit(OpKind::Const(0.into()), &[], loc.clone());
@@ -95,6 +109,47 @@ macro_rules! views {
                 S: Slots<Slot = P>,
             {
                 $view::wrap(slot::<S>(self.raw, index.into_scalar().raw(), Loc::caller()))
+            }
+
+            /// The same elements in row-major order under the shape `J`, which has as many (V007). Dimensions become one only where
+            /// their elements lie at one distance (V052): those of a whole block, or of a part that is whole along all but the first.
+            #[track_caller]
+            pub fn view_reshaped<J: Shape>(self) -> $view<$($pre,)? T, J> {
+                $view::wrap(session::emit(OpKind::ViewReshaped(J::shape()), &[self.raw], Loc::caller()))
+            }
+
+            /// Dimension `d` of the view is dimension `perm[d]` of this memory. `J` must be the permuted shape (V019).
+            #[track_caller]
+            pub fn view_transposed<J: Shape>(self, perm: J::Array<usize>) -> $view<$($pre,)? T, J> {
+                $view::wrap(seen::<J>(self.raw, OpKind::ViewTransposed(perm.as_ref().to_vec()), Loc::caller()))
+            }
+
+            /// The transpose of a matrix.
+            #[track_caller]
+            pub fn view_t<J: Shape>(self) -> $view<$($pre,)? T, J>
+            where
+                S: Matrix<J>,
+            {
+                $view::wrap(session::emit(OpKind::ViewTransposed(vec![1, 0]), &[self.raw], Loc::caller()))
+            }
+
+            /// The elements' bits as elements of `U`, which has as many.
+            #[track_caller]
+            pub fn view_bitcast<U: Number>(self) -> $view<$($pre,)? U, S>
+            where
+                T: SameWidth<U>,
+            {
+                $view::wrap(session::emit(OpKind::ViewBitcast(U::DTYPE), &[self.raw], Loc::caller()))
+            }
+
+            /// The bits as elements of another width, as [`Tile::bitcast_rows`] of a tile: row r of `f32` is rows 2r and 2r + 1 of
+            /// `bf16`. `J` is the shape that comes out (V019). Scalar memory keeps the width (V053).
+            #[track_caller]
+            pub fn view_bitcast_rows<U: Number, J: Shape>(self) -> $view<$($pre,)? U, J>
+            where
+                T: Number,
+            {
+                $view::wrap(seen::<J>(self.raw, OpKind::ViewBitcast(U::DTYPE), Loc::caller()))
             }
         }
     };

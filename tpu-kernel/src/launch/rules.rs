@@ -49,7 +49,10 @@ fn error(chip: &Chip, param: &Param, axis: usize, block: BlockDim, extent: usize
             if whole { format!("{near} or {extent} works") } else { format!("{near} works") }
         }
     };
-    let rule = format!("the {place} dimension of a block is a multiple of {multiple} or the whole axis; {works}");
+    // Rows that are looked up one by one.
+    let single = block.size() == 1 && *place == "second to last";
+    let rows = if single { "; for single rows give the array a dimension of 1 before its last, as in `[n, 1, c]`" } else { "" };
+    let rule = format!("the {place} dimension of a block is a multiple of {multiple} or the whole axis; {works}{rows}");
     LaunchError::BlockShape {
         operand: param.name.clone(),
         axis,

@@ -3,6 +3,7 @@
 //! Rules: tpu-kernel knows no runtime. `#[tpu_kernel]` makes a type that is [`Launchable`]; a runtime
 //! implements [`Target`] and decides where arrays live, what is cached and what executes.
 
+use crate::exec::Checking;
 use crate::ir::{DType, Kernel, Literal, Loc, Precision};
 use crate::transform::Transforms;
 use crate::{Error, F4E2M1, F8E4M3, F8E4M3B11, F8E5M2, I2, I4, U4, bf16, f16};
@@ -22,6 +23,8 @@ pub struct Config {
     pub allow: Vec<Allow>,
     /// What the kernel is transformed by, and its backward kernel.
     pub transforms: Transforms,
+    /// Whether and how the launch is checked. Not part of the kernel.
+    pub checking: Option<Checking>,
 }
 
 /// A rule that a launch may break where its author insists.

@@ -1,6 +1,6 @@
 //! Why a kernel has no form on a chip: one rule a cause, each with a stable code.
 
-use crate::ir::{DType, Loc, Shape, Type};
+use crate::ir::{DType, Loc, OpKind, Shape, Type};
 
 /// A part of a kernel that a chip cannot have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,24 +73,24 @@ pub enum Rule {
     },
     /// M010
     #[error(
-        "a copy of a part along axis {axis} of [{memory}] must start at a multiple of {multiple} that can be seen, as in `i * {multiple}`"
+        "a copy of a part along axis {axis} of {memory} must start at a multiple of {multiple} that can be seen, as in `i * {multiple}`"
     )]
     CopyStart {
         /// The dimension of the memory.
         axis: usize,
-        /// Its extents; `?` where the launch decides.
+        /// Its name and extents; `?` where the launch decides.
         memory: String,
         /// What the start must be a multiple of.
         multiple: usize,
     },
     /// M011
     #[error(
-        "{size} elements along axis {axis} of [{memory}] cannot be copied: a part must be a multiple of {multiple}, or the whole"
+        "{size} elements along axis {axis} of {memory} cannot be copied: a part must be a multiple of {multiple}, or the whole"
     )]
     CopySize {
         /// The dimension of the memory.
         axis: usize,
-        /// Its extents.
+        /// Its name and extents.
         memory: String,
         /// How many elements are copied.
         size: usize,
@@ -99,12 +99,12 @@ pub enum Rule {
     },
     /// M012
     #[error(
-        "the number of rows of a copy along axis {axis} of [{memory}] must be a multiple of {multiple} that can be seen, as in `n * {multiple}`"
+        "the number of rows of a copy along axis {axis} of {memory} must be a multiple of {multiple} that can be seen, as in `n * {multiple}`"
     )]
     CopyRows {
         /// The dimension of the memory.
         axis: usize,
-        /// Its extents.
+        /// Its name and extents.
         memory: String,
         /// What the number must be a multiple of.
         multiple: usize,
@@ -142,6 +142,28 @@ pub enum Rule {
         /// What lies before the output's.
         got: Vec<usize>,
     },
+    /// M017
+    #[error("{0} does not fit 32 bits, in which a chip counts")]
+    Wide(&'static str),
+    /// M018
+    #[error("{what} would be loaded whole: {bytes} bytes, of at most {limit}")]
+    Whole {
+        /// What is loaded.
+        what: String,
+        /// Its size.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+/// What an operation is called where it is refused: in the words of the language, where these are others.
+pub(crate) const fn called(kind: &OpKind) -> &'static str {
+    match kind {
+        OpKind::DmaStart { .. } => "copy",
+        OpKind::DmaWait => "wait",
+        _ => kind.mnemonic(),
+    }
 }
 
 impl Illegal {
@@ -166,6 +188,8 @@ impl Illegal {
             Illegal { rule: Rule::StoreBesideCopy { .. }, .. } => "M016",
             Illegal { rule: Rule::Pipelining(_), .. } => "M019",
             Illegal { rule: Rule::SharedPadding { .. }, .. } => "M020",
+            Illegal { rule: Rule::Wide(_), .. } => "M017",
+            Illegal { rule: Rule::Whole { .. }, .. } => "M018",
         }
     }
 }

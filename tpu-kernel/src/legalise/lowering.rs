@@ -5,6 +5,7 @@
 //! legalises what it is given in turn: nothing but [`Lowering::emit`] adds an operation, and only a native one.
 
 use super::divisible::{self, Fact};
+use super::illegal::called;
 use super::memory::views::Part;
 use super::repeats::{self, Repeats};
 use super::table::{native, partial};
@@ -178,8 +179,8 @@ impl Lowering<'_> {
             }
             OpKind::While => return self.repeat(op),
             OpKind::Scoped => return self.scoped(op),
-            OpKind::View { .. } | OpKind::ViewSqueezed(_) => return memory::views::view(self, op),
-            OpKind::DmaStart { .. } | OpKind::DmaWait => return memory::copies::copy(self, op),
+            ref kind if kind.is_view() => return memory::views::view(self, op),
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => return memory::copies::copy(self, op),
             _ => {}
         }
         if let Some(part) = op.operands.first().and_then(|memory| self.parts.get(memory)).cloned() {
@@ -202,7 +203,7 @@ impl Lowering<'_> {
 
     /// Makes an operation of the source the one that is being lowered.
     pub(super) fn enter(&mut self, op: &Op) {
-        (self.loc, self.at) = (op.loc.clone(), op.kind.mnemonic().to_string());
+        (self.loc, self.at) = (op.loc.clone(), called(&op.kind).to_string());
         self.beside_copy = self.stores_beside_copies.contains(&std::ptr::from_ref(op));
     }
 
@@ -379,14 +380,34 @@ impl Lowering<'_> {
             | OpKind::PrngSeed
             | OpKind::PrngBits(_)
             | OpKind::Print(_)
-            | OpKind::Check(_) => structure::lower(self, kind, operands, results),
-            OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => unreachable!("these are native everywhere"),
+            | OpKind::Check(_)
+            | OpKind::Defined(_) => structure::lower(self, kind, operands, results),
+            OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::DeviceId => {
+                unreachable!("these are native everywhere")
+            }
             OpKind::LoadScalar => memory::scalars::load(self, operands).map(one),
             OpKind::StoreScalar => memory::scalars::store(self, operands).map(|()| vec![]),
             OpKind::SemaphoreAt | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
                 unreachable!("these are native everywhere")
             }
-            OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::DmaStart { .. } | OpKind::DmaWait => {
+            OpKind::LoadMasked(shape) => {
+                let starts: Vec<Value> = operands[3..].iter().map(|o| o.value).collect();
+                let memory = memory::masked::Memory::Whole(operands[0]);
+                memory::masked::load(self, &memory, operands[1], operands[2], &starts, *shape).map(one)
+            }
+            OpKind::StoreMasked => {
+                let starts: Vec<Value> = operands[3..].iter().map(|o| o.value).collect();
+                let memory = memory::masked::Memory::Whole(operands[0]);
+                memory::masked::store(self, &memory, operands[1], operands[2], &starts).map(|()| vec![])
+            }
+            OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::ViewReshaped(_)
+            | OpKind::ViewTransposed(_)
+            | OpKind::ViewBitcast(_)
+            | OpKind::DmaStart { .. }
+            | OpKind::RemoteStart { .. }
+            | OpKind::DmaWait => {
                 unreachable!("copies are lowered with the views that they take")
             }
             OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => unreachable!("control flow is lowered with its regions"),

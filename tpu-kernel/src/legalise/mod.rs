@@ -12,7 +12,7 @@ mod control;
 mod count;
 pub(crate) mod divisible;
 mod elementwise;
-mod illegal;
+pub(crate) mod illegal;
 mod lowering;
 pub(crate) mod memory;
 mod product;

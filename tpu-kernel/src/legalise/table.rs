@@ -20,7 +20,7 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
     match kind {
         // Printed where it is used, and a constant of any type can be a tile.
         OpKind::Const(_) => true,
-        OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => true,
+        OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::DeviceId => true,
         OpKind::Unary(op) => elementwise::unary(chip, *op, operands[0]),
         OpKind::Binary(op) => elementwise::binary(chip, *op, operands[0]),
         OpKind::Compare(op) => elementwise::compare(*op, operands[0]),
@@ -46,8 +46,14 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         | OpKind::PrngSeed
         | OpKind::PrngBits(_)
         | OpKind::Print(_)
-        | OpKind::Check(_) => structure::native(chip, kind, operands),
-        OpKind::LoadScalar | OpKind::StoreScalar | OpKind::ViewSqueezed(_) | OpKind::DmaWait => memory::native(operands[0]),
+        | OpKind::Check(_)
+        | OpKind::Defined(_) => structure::native(chip, kind, operands),
+        // Seen on the tile that is loaded or stored.
+        OpKind::ViewReshaped(_) | OpKind::ViewTransposed(_) | OpKind::ViewBitcast(_) => false,
+        OpKind::LoadMasked(_) | OpKind::StoreMasked => false,
+        OpKind::LoadScalar | OpKind::StoreScalar | OpKind::ViewSqueezed(_) | OpKind::DmaWait | OpKind::RemoteStart { .. } => {
+            memory::native(operands[0])
+        }
         OpKind::View { strides, .. } => strides.iter().all(|&s| s == 1) && memory::native(operands[0]),
         OpKind::DmaStart { add, .. } => !add && memory::native(operands[0]),
         OpKind::SemaphoreAt | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => true,

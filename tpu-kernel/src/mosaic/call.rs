@@ -2,13 +2,45 @@
 
 use super::function::location;
 use super::module::Tensor;
-use crate::ir::Loc;
+use crate::ir::{Kernel, Loc, Op, OpKind, Param, SemaphoreKind, Type};
+
+/// What a call says of the devices that its kernel reaches.
+pub(super) struct Meeting {
+    /// Whether it copies or signals to another device.
+    communicates: bool,
+    /// The id of its barrier semaphore.
+    collective: Option<u32>,
+}
+
+impl Meeting {
+    pub(super) fn of(kernel: &Kernel) -> Meeting {
+        fn elsewhere(ops: &[Op]) -> bool {
+            let reaches = |op: &Op| match op.kind {
+                OpKind::RemoteStart { .. } => true,
+                OpKind::SemaphoreSignal => op.operands.len() == 3,
+                _ => op.regions.iter().any(|region| elsewhere(&region.ops)),
+            };
+            ops.iter().any(reaches)
+        }
+        let barrier = |param: &Param| match param.ty {
+            Type::Semaphore(SemaphoreKind::Barrier(id), _) => Some(id),
+            _ => None,
+        };
+        Meeting { communicates: elsewhere(&kernel.body.ops), collective: kernel.params.iter().find_map(barrier) }
+    }
+
+    fn text(&self) -> String {
+        let communicates = if self.communicates { ", \"has_communication\": true" } else { "" };
+        let collective = self.collective.map_or(String::new(), |id| format!(", \"collective_id\": {id}"));
+        format!("{communicates}{collective}")
+    }
+}
 
 /// The line that calls a kernel by its text, with that much vector memory. It carries the place of the kernel, which XLA repeats in errors about all of it.
 /// `shared` are the results that share the array of an operand: their numbers. The placed operands are in device memory when it is called; about the others XLA decides.
 pub(super) fn custom_call(
     (name, loc): (&str, &Loc),
-    limit: u64,
+    (limit, meeting): (u64, &Meeting),
     text: &str,
     (operands, placed): (&[Tensor], &[usize]),
     (results, shared): (&[Tensor], &[(usize, usize)]),
@@ -19,8 +51,9 @@ pub(super) fn custom_call(
         true => String::new(),
         false => format!(", \"input_memory_space_colors\": [{}]", colours.join(", ")),
     };
+    let meeting = meeting.text();
     let config = format!(
-        "{{\"custom_call_config\": {{\"body\": \"{}\", \"needs_layout_passes\": true{colours}}}, \"scoped_memory_configs\": [{{\"memory_space\": 1, \"offset\": 0, \"size\": {limit}}}]}}",
+        "{{\"custom_call_config\": {{\"body\": \"{}\", \"needs_layout_passes\": true{meeting}{colours}}}, \"scoped_memory_configs\": [{{\"memory_space\": 1, \"offset\": 0, \"size\": {limit}}}]}}",
         base64(text.as_bytes()),
     );
     let config = config.replace('"', "\\22");

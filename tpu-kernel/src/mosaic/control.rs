@@ -186,6 +186,7 @@ pub(super) fn has_effect(region: &Region) -> bool {
                 | OpKind::StoreScalar
                 | OpKind::DmaStart { .. }
                 | OpKind::DmaWait
+                | OpKind::RemoteStart { .. }
                 | OpKind::SemaphoreSignal
                 | OpKind::SemaphoreWait
                 | OpKind::While
@@ -193,6 +194,7 @@ pub(super) fn has_effect(region: &Region) -> bool {
                 | OpKind::PrngBits(_)
                 | OpKind::Print(_)
                 | OpKind::Check(_)
+                | OpKind::Defined(_)
         )
     };
     region.ops.iter().any(|op| does(&op.kind) || op.regions.iter().any(has_effect))

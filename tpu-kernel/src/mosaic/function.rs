@@ -8,6 +8,7 @@ use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Literal, Loc, Op, OpKind, Region, Type, Value};
 use crate::launch::Binding;
 use crate::legalise::divisible::{self, Fact};
+use crate::legalise::illegal::called;
 use crate::legalise::{Illegal, Rule};
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -62,7 +63,7 @@ impl<'a> Function<'a> {
 
     /// A refusal of an operation.
     pub(super) fn refuse(&self, op: &Op, rule: Rule) -> Illegal {
-        Illegal { chip: self.chip.name, at: op.kind.mnemonic().to_string(), rule, loc: op.loc.clone() }
+        Illegal { chip: self.chip.name, at: called(&op.kind).to_string(), rule, loc: op.loc.clone() }
     }
 
     /// The lines so far, constants first.
@@ -194,7 +195,7 @@ impl<'a> Function<'a> {
                 self.store_scalar(op);
                 return Ok(());
             }
-            OpKind::DmaStart { .. } | OpKind::DmaWait => return self.copy(op),
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => return self.copy(op),
             OpKind::SemaphoreSignal | OpKind::SemaphoreWait => {
                 self.semaphore(op);
                 return Ok(());
@@ -259,6 +260,7 @@ impl<'a> Function<'a> {
             OpKind::ViewSqueezed(axes) => self.view_squeezed(op, axes),
             OpKind::SemaphoreAt => self.semaphore_at(op),
             OpKind::SemaphoreRead => self.semaphore_read(op),
+            OpKind::DeviceId => self.emit("\"tpu.device_id\"() : () -> i32".to_string()),
             OpKind::ProgramId(axis) => self.grid.get(*axis).cloned().ok_or_else(|| {
                 self.refuse(op, Rule::Binding("the binding is of another kernel: the grid has no such dimension"))
             })?,

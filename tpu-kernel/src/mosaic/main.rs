@@ -8,7 +8,7 @@ use super::control;
 use super::function::{Function, element, location, spelled};
 use super::memory::memref;
 use crate::chips::Chip;
-use crate::ir::{BlockDim, Kernel, Param, ParamKind, Pipelining, Revisit, Semantics, Type, Value, Window};
+use crate::ir::{BlockDim, Kernel, Param, ParamKind, Pipelining, Revisit, Semantics, SemaphoreKind, Type, Value, Window};
 use crate::launch::Binding;
 use crate::legalise::memory::place::held;
 use crate::legalise::memory::unchanged::drop_last_unchanged;
@@ -37,7 +37,7 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
 
     let mut main = Function::new(kernel, binding, chip, grid.clone());
     let mut args: Vec<String> = grid.iter().map(|name| format!("{name}: i32")).collect();
-    for operand in &operands {
+    for operand in operands.iter().filter(|o| !o.is_barrier()) {
         args.push(format!("{}: {}{}", operand.name, operand.memory, location(&operand.param.loc)));
         if !operand.param.ty.is_scalar() {
             main.define(operand.value, operand.name.clone());
@@ -47,6 +47,11 @@ pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, 
         main.at(&operand.param.loc);
         let value = main.scalar(&operand.name, &operand.memory);
         main.define(operand.value, value);
+    }
+    for operand in operands.iter().filter(|o| o.is_barrier()) {
+        main.at(&operand.param.loc);
+        let name = main.emit(format!("\"tpu.sem_barrier\"() : () -> {}", operand.memory));
+        main.define(operand.value, name);
     }
     main.ops(&kernel.body)?;
 
@@ -80,6 +85,11 @@ struct Operand<'a> {
 }
 
 impl Operand<'_> {
+    /// Whether it is the device's barrier semaphore, which no argument stands for.
+    fn is_barrier(&self) -> bool {
+        matches!(self.param.ty, Type::Semaphore(SemaphoreKind::Barrier(_), _))
+    }
+
     /// Whether it is in scalar memory before the grid starts, so that index maps take it.
     fn prefetched(&self) -> bool {
         self.param.ty.is_scalar() || matches!(self.param.kind, ParamKind::Prefetch(_))
@@ -145,7 +155,7 @@ fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> S
         "    dimension_semantics = [{}],\n    iteration_bounds = array<i64: {bounds}>,\n    scalar_prefetch = {} : i64,\n    scratch_operands = {} : i64,\n    window_params = {windows}\n",
         semantics.join(", "),
         count(|o| o.prefetched()),
-        count(|o| o.param.kind == ParamKind::Scratch),
+        count(|o| o.param.kind == ParamKind::Scratch && !o.is_barrier()),
     )
 }
 

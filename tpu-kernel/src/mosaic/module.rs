@@ -159,7 +159,13 @@ impl Module {
             outs.push((param.ty.dtype(), binding.arrays[at].clone(), low));
         }
         let limit = scoped_limit(kernel, &self.chip, binding);
-        let line = call::custom_call((&identifier(&kernel.name), &kernel.loc), limit, &text, (&passed, &placed), (&made, &shared));
+        let line = call::custom_call(
+            (&identifier(&kernel.name), &kernel.loc),
+            (limit, &call::Meeting::of(kernel)),
+            &text,
+            (&passed, &placed),
+            (&made, &shared),
+        );
         self.lines.push_str(&line);
         let mut results = vec![];
         for (tensor, (dtype, shape, low)) in made.into_iter().zip(outs) {

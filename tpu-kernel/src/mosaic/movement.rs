@@ -31,6 +31,8 @@ pub(super) const fn space(space: Space) -> &'static str {
 /// The extents of a view as the view before it holds them.
 #[derive(Clone)]
 pub(super) struct Known {
+    /// The operand of which it is a view.
+    operand: Option<String>,
     dims: Vec<SliceDim>,
 }
 
@@ -85,7 +87,8 @@ impl Function<'_> {
             sizes.push(size);
             kept += 1;
         }
-        self.known.insert(op.results[0], Known { dims: with_squeezed(&held, dims) });
+        let operand = self.operand(memory);
+        self.known.insert(op.results[0], Known { operand, dims: with_squeezed(&held, dims) });
         let text = memref_of(sizes.iter().map(usize::to_string), ty);
         let (name, whole) = (self.name(memory), self.memref(memory));
         let part = self.emit(format!("tpu.memref_slice {name}[{}] : {whole} -> {text}", names.join(", ")));
@@ -115,13 +118,19 @@ impl Function<'_> {
         self.squeeze(name, ty.shape().dims(), axes, ty).0
     }
 
+    /// The name of the operand that a memory is.
+    fn operand(&self, memory: Value) -> Option<String> {
+        let memory = self.arrays.get(&memory).copied().unwrap_or(memory);
+        self.kernel.param_of(memory).map(|(_, param)| param.name.clone())
+    }
+
     fn known(&self, memory: Value) -> Known {
         self.known.get(&memory).cloned().unwrap_or_else(|| {
             let start = Fact { zeros: 31, number: Some(0) };
             let held = self.extents(memory);
             let dim =
                 |&(n, squeezed): &(usize, bool)| SliceDim { extent: Some(n), start, size: Some(n), stride: 1, kept: !squeezed };
-            Known { dims: held.iter().map(dim).collect() }
+            Known { operand: self.operand(memory), dims: held.iter().map(dim).collect() }
         })
     }
 
@@ -139,11 +148,13 @@ impl Function<'_> {
     }
 
     pub(super) fn copy(&mut self, op: &Op) -> Result<(), Illegal> {
-        let rows = op.operands.get(3).copied();
+        let remote = matches!(op.kind, OpKind::RemoteStart { .. });
+        let rows = op.operands.get(if remote { 5 } else { 3 }).copied();
         let mut ends = vec![];
         for &memory in &op.operands[..2] {
             let ty = self.ty(memory);
-            let slice = Slice { bits: ty.dtype().bits(), dims: self.known(memory).dims, rows: rows.map(|v| self.fact(v)) };
+            let known = self.known(memory);
+            let slice = Slice { name: known.operand, bits: ty.dtype().bits(), dims: known.dims, rows: rows.map(|v| self.fact(v)) };
             if let Some(rule) = slice.refusal() {
                 return Err(self.refuse(op, rule));
             }
@@ -165,6 +176,14 @@ impl Function<'_> {
             return Err(self.refuse(op, Rule::Binding("the two ends of a copy differ in shape")));
         }
         let (semaphore, semaphore_text) = (self.name(op.operands[2]), spelled(self.ty(op.operands[2])));
+        if let OpKind::RemoteStart { priority } = op.kind {
+            let (send, device) = (self.name(op.operands[3]), self.name(op.operands[4]));
+            let priority = if priority == 0 { String::new() } else { format!(", priority = {priority} : i32") };
+            self.effect(format!(
+                "\"tpu.enqueue_dma\"({source}, {send}, {target}, {semaphore}, {device}) <{{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0>{priority}}}> : ({source_text}, {semaphore_text}, {target_text}, {semaphore_text}, i32) -> ()"
+            ));
+            return Ok(());
+        }
         let (mnemonic, attributes) = match op.kind {
             OpKind::DmaStart { priority: 0, .. } => ("enqueue", String::new()),
             OpKind::DmaStart { priority, .. } => ("enqueue", format!(" {{priority = {priority} : i32}}")),
@@ -192,6 +211,13 @@ impl Function<'_> {
 
     pub(super) fn semaphore(&mut self, op: &Op) {
         let (semaphore, count) = (self.name(op.operands[0]), self.name(op.operands[1]));
+        if let Some(&device) = op.operands.get(2) {
+            let (device, text) = (self.name(device), spelled(self.ty(op.operands[0])));
+            self.effect(format!(
+                "\"tpu.sem_signal\"({semaphore}, {count}, {device}) <{{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}}> : ({text}, i32, i32) -> ()"
+            ));
+            return;
+        }
         let mnemonic = if op.kind == OpKind::SemaphoreSignal { "signal" } else { "wait" };
         self.effect(format!("tpu.sem_{mnemonic} {semaphore}, {count} : {}", spelled(self.ty(op.operands[0]))));
     }
@@ -251,7 +277,7 @@ impl Function<'_> {
 /// `memref<2x3x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>`.
 pub(super) fn semaphores(kind: SemaphoreKind, shape: Shape) -> String {
     let name = match kind {
-        SemaphoreKind::Regular => "semaphore",
+        SemaphoreKind::Regular | SemaphoreKind::Barrier(_) => "semaphore",
         SemaphoreKind::Dma => "dma_semaphore",
     };
     format!("memref<{}!tpu.{name}, #tpu.memory_space<semaphore_mem>>", shape_text(shape.dims().iter().copied()))

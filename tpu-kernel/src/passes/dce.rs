@@ -94,9 +94,10 @@ impl<'a> Marker<'a> {
                 self.index(&region.ops, Some(id), types, constants);
             }
             let effect = match op.kind {
-                OpKind::Store | OpKind::While | OpKind::Gather { .. } | OpKind::Check(_) => true,
+                OpKind::Store | OpKind::While | OpKind::Gather { .. } | OpKind::Check(_) | OpKind::Defined(_) => true,
+                OpKind::LoadMasked(_) | OpKind::StoreMasked => true,
                 OpKind::Print(_) | OpKind::PrngSeed | OpKind::PrngBits(_) => true,
-                OpKind::StoreScalar | OpKind::DmaStart { .. } | OpKind::DmaWait => true,
+                OpKind::StoreScalar | OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => true,
                 // A read sees what others signal; it stays where they do.
                 OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => true,
                 OpKind::Load(_) | OpKind::LoadScalar | OpKind::View { .. } | OpKind::SemaphoreAt => {

@@ -4,6 +4,7 @@ pub mod canonicalise;
 mod cse;
 mod dce;
 mod fold;
+pub mod poison;
 mod tidy;
 pub mod verify;
 

@@ -54,15 +54,18 @@
 //! | V046 | an operand, or an argument of a region, is at most 4096 semaphores |
 //! | V049 | a window has 1 to 16 buffers; `lookahead` is for inputs, `revisit` for outputs |
 //! | V050 | an output shares the array of one input, of its element type and rank, that no other output shares |
+//! | V052 | a view under another shape has strides |
+//! | V053 | a bitcast of scalar memory keeps the width of its elements |
 
 mod alias;
 mod memory;
 
+use crate::ir::layout::Layout;
 use crate::ir::{
     BlockDim, DType, Fault, Kernel, Loc, MAX_BUFFERS, MAX_DEPTH, MAX_RANK, Op, OpKind, ParamKind, Pipelining, Region, Revisit,
-    Rule, Semantics, Shape, SizeExpr, Space, Type, Value, Window, infer, tile,
+    Rule, Semantics, SemaphoreKind, Shape, SizeExpr, Space, Type, Value, Window, infer, tile,
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// More semaphores than any chip has room for.
 const MAX_SEMAPHORES: usize = 4096;
@@ -72,7 +75,8 @@ pub fn verify(kernel: &Kernel) -> Result<(), Vec<Fault>> {
     let state = kernel.types.iter().map(|_| State::Unseen).collect();
     let constants = vec![None; kernel.types.len()];
     let written = vec![false; kernel.params.len()];
-    let mut verifier = Verifier { kernel, faults: vec![], state, constants, written, scopes: vec![], depth: 0 };
+    let layouts = HashMap::new();
+    let mut verifier = Verifier { kernel, faults: vec![], state, constants, layouts, written, scopes: vec![], depth: 0 };
     verifier.kernel();
     if verifier.faults.is_empty() { Ok(()) } else { Err(verifier.faults) }
 }
@@ -98,6 +102,8 @@ struct Verifier<'a> {
     state: Vec<State>,
     /// By value: i32 constants.
     constants: Vec<Option<i32>>,
+    /// Of views: how far their elements lie apart.
+    layouts: HashMap<Value, Layout>,
     /// By operand: whether a store writes it.
     written: Vec<bool>,
     /// Values of each open region.
@@ -368,6 +374,7 @@ impl<'a> Verifier<'a> {
             Some(Ok(want)) => {
                 self.results(op, &want, at);
                 self.access(op, at);
+                self.elsewhere(op, at);
             }
             Some(Err(rule)) => {
                 self.fault(rule, at);
@@ -412,7 +419,11 @@ impl<'a> Verifier<'a> {
                 let own: Option<Vec<Type>> =
                     op.regions.first().map_or(&[][..], |r| &r.args).iter().map(|&v| self.declared(v)).collect();
                 for &got in own.iter().flatten() {
-                    let fits = matches!(got, Type::Ref(Space::Vmem | Space::Smem, ..) | Type::Semaphore(..));
+                    let fits = match got {
+                        Type::Ref(space, ..) => space != Space::Hbm,
+                        Type::Semaphore(kind, _) => !matches!(kind, SemaphoreKind::Barrier(_)),
+                        Type::Scalar(_) | Type::Tile(..) | Type::Array(..) => false,
+                    };
                     self.check(fits, || Rule::ScopedType { got }, at);
                 }
                 let results: Option<Vec<Type>> = op.results.iter().map(|&v| self.declared(v)).collect();

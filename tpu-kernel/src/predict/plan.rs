@@ -115,7 +115,7 @@ impl<'a> Planner<'a> {
                     self.results(op, &op.regions[0].yields);
                     continue;
                 }
-                OpKind::DmaStart { .. } => self.start(op),
+                OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } => self.start(op),
                 OpKind::DmaWait => Node::Wait(op),
                 _ => self.operation(op),
             };
@@ -168,7 +168,7 @@ impl<'a> Planner<'a> {
         if !tile {
             let fixed = match op.kind {
                 OpKind::ProgramId(axis) => self.binding.grid.get(axis).is_none_or(|&n| n == 1),
-                OpKind::Const(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => true,
+                OpKind::Const(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::DeviceId => true,
                 _ => op.kind.is_pure() && op.operands.iter().all(|&v| self.fact(v).fixed),
             };
             op.results.iter().for_each(|r| self.facts[r.0 as usize].fixed = fixed);
@@ -288,9 +288,11 @@ impl<'a> Planner<'a> {
                 store.add(Unit::Store, all_registers(self.ty(op.operands[1])) / rates.stores);
                 now(store);
             }
+            OpKind::LoadMasked(_) | OpKind::StoreMasked => unreachable!("legalised: loads, stores and selections"),
+            OpKind::ViewReshaped(_) | OpKind::ViewTransposed(_) | OpKind::ViewBitcast(_) => unreachable!("legalised: of tiles"),
             // The scalar unit's, and copies: elsewhere.
             OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {}
-            OpKind::DmaStart { .. } | OpKind::DmaWait => {}
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => {}
             OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead | OpKind::Scoped => {}
             OpKind::Transpose(_) | OpKind::Rotate { .. } | OpKind::Extract(_) => {
                 now(moved(source, 1.0, rates));
@@ -327,9 +329,11 @@ impl<'a> Planner<'a> {
             OpKind::ProgramId(_)
             | OpKind::NumPrograms(_)
             | OpKind::Size(_)
+            | OpKind::DeviceId
             | OpKind::PrngSeed
             | OpKind::Print(_)
             | OpKind::Check(_)
+            | OpKind::Defined(_)
             | OpKind::If
             | OpKind::For
             | OpKind::While => {}

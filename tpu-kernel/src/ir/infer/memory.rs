@@ -1,6 +1,6 @@
 //! Typing rules of memory, views, copies and semaphores.
 
-use super::{count, is_tile, starts, tile};
+use super::{count, is_tile, permuted, starts, tile};
 use crate::ir::{DType, Rule, SemaphoreKind, Shape, Space, Type};
 
 /// The first operand, where it is memory of the space: element type and rank.
@@ -82,11 +82,70 @@ pub(super) fn view(operands: &[Type], shape: Shape, strides: &[usize]) -> Result
     Ok(Type::Ref(space, dtype, shape))
 }
 
-pub(super) fn squeezed(operands: &[Type], axes: &[usize]) -> Result<Type, Rule> {
+/// The one operand, memory of a static shape.
+fn of_static_shape(operands: &[Type]) -> Result<(Space, DType, Shape), Rule> {
     count(operands, 1)?;
-    let Type::Ref(space, dtype, shape) = operands[0] else {
-        return Err(Rule::OperandType { index: 0, want: "memory of a static shape".into(), got: operands[0] });
-    };
+    match operands[0] {
+        Type::Ref(space, dtype, shape) => Ok((space, dtype, shape)),
+        got => Err(Rule::OperandType { index: 0, want: "memory of a static shape".into(), got }),
+    }
+}
+
+pub(super) fn reshaped(operands: &[Type], to: Shape) -> Result<Type, Rule> {
+    let (space, dtype, from) = of_static_shape(operands)?;
+    tile(dtype, to)?;
+    match from.elements() == to.elements() {
+        true => Ok(Type::Ref(space, dtype, to)),
+        false => Err(Rule::Reshape { from, to }),
+    }
+}
+
+pub(super) fn transposed(operands: &[Type], perm: &[usize]) -> Result<Type, Rule> {
+    let (space, dtype, shape) = of_static_shape(operands)?;
+    Ok(Type::Ref(space, dtype, permuted(shape, perm)?))
+}
+
+pub(super) fn bitcast(operands: &[Type], to: DType) -> Result<Type, Rule> {
+    let (space, dtype, shape) = of_static_shape(operands)?;
+    if space == Space::Smem && dtype.bits() != to.bits() {
+        return Err(Rule::ScalarBits { from: dtype, to });
+    }
+    let shown = super::bitcast(Type::Tile(dtype, shape), to)?;
+    Ok(Type::Ref(space, to, shown.shape()))
+}
+
+/// Elements and mask of an access of that shape to memory of that element type.
+fn masked(operands: &[Type], mask: usize, value: usize, dtype: DType, shape: Shape) -> Result<(), Rule> {
+    for (index, dtype) in [(mask, DType::Bool), (value, dtype)] {
+        let want = Type::Tile(dtype, shape);
+        if operands[index] != want {
+            return Err(Rule::OperandType { index, want: want.to_string(), got: operands[index] });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn load_masked(operands: &[Type], shape: Shape) -> Result<Type, Rule> {
+    let (dtype, rank) = memory_in(operands, Space::Vmem)?;
+    count(operands, 3 + rank)?;
+    starts(operands, 3)?;
+    ranks(rank, shape)?;
+    masked(operands, 1, 2, dtype, shape)?;
+    tile(dtype, shape)
+}
+
+pub(super) fn store_masked(operands: &[Type]) -> Result<Vec<Type>, Rule> {
+    let (dtype, rank) = memory_in(operands, Space::Vmem)?;
+    count(operands, 3 + rank)?;
+    starts(operands, 3)?;
+    let (_, shape) = is_tile(operands, 1)?;
+    ranks(rank, shape)?;
+    masked(operands, 2, 1, dtype, shape)?;
+    Ok(vec![])
+}
+
+pub(super) fn squeezed(operands: &[Type], axes: &[usize]) -> Result<Type, Rule> {
+    let (space, dtype, shape) = of_static_shape(operands)?;
     for (at, &axis) in axes.iter().enumerate() {
         super::check_axis(axis, shape.rank())?;
         if axes[..at].contains(&axis) {
@@ -165,10 +224,36 @@ pub(super) fn dma_start(operands: &[Type], priority: u8, add: bool) -> Result<Ve
     Ok(vec![])
 }
 
-/// A regular semaphore and a number.
+/// Source, target, semaphores there and here, device, and perhaps rows.
+pub(super) fn remote_start(operands: &[Type], priority: u8) -> Result<Vec<Type>, Rule> {
+    if !(5..=6).contains(&operands.len()) {
+        return Err(Rule::OperandCount { want: 5, got: operands.len() });
+    }
+    let [source, target, receive, _, _, rows @ ..] = operands else { return Err(Rule::OperandCount { want: 5, got: 0 }) };
+    semaphore(operands, 3, SemaphoreKind::Dma)?;
+    starts(operands, 4)?;
+    let moved: Vec<Type> = [*source, *target, *receive].into_iter().chain(rows.iter().copied()).collect();
+    dma_start(&moved, priority, false)
+}
+
+/// A semaphore of signals, a number, and perhaps a device.
+pub(super) fn semaphore_signal(operands: &[Type]) -> Result<Vec<Type>, Rule> {
+    match operands {
+        [_, _, _] => {
+            starts(operands, 2)?;
+            count_semaphore(&operands[..2])
+        }
+        _ => count_semaphore(operands),
+    }
+}
+
+/// A semaphore of signals and a number.
 pub(super) fn count_semaphore(operands: &[Type]) -> Result<Vec<Type>, Rule> {
     count(operands, 2)?;
-    semaphore(operands, 0, SemaphoreKind::Regular)?;
+    match operands[0] {
+        Type::Semaphore(kind, shape) if kind.is_signalled() && shape.rank() == 0 => {}
+        _ => semaphore(operands, 0, SemaphoreKind::Regular)?,
+    }
     starts(operands, 1)?;
     Ok(vec![])
 }

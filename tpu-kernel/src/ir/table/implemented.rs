@@ -130,25 +130,33 @@ pub(super) const ROWS: &[Row] = &[
     row(MEMORY, "load_scalar", ["SMEM memory, indices", "", "scalar", "all", "One element of scalar memory. Outside: an error, R001.", "`memref.load`"]),
     row(MEMORY, "store_scalar", ["SMEM memory, scalar, indices", "", "", "all", "Writes one element of scalar memory.", "`memref.store`"]),
     row(MEMORY, "view", ["memory, starts", "shape, strides", "memory", "all", "The part that starts there, with elements so far apart; views compose. Outside the memory: an error, R001.", "`tpu.memref_slice`; of a load or store: part of its starts"]),
+    row(MEMORY, "load_masked", ["memory, mask, other, starts", "shape", "tile", "all", "The tile that starts there, where the mask is true; elsewhere `other`. Elements where it is false may lie outside; one where it is true: an error, R001.", "the whole extent where it may leave the memory: `vector.load`, `tpu.dynamic_rotate`, `select`"]),
+    row(MEMORY, "store_masked", ["memory, tile, mask, starts", "", "", "all", "Writes the tile there where the mask is true. Elements where it is false may lie outside; one where it is true: an error, R001.", "load, `select`, store"]),
+    row(MEMORY, "view_reshaped", ["memory", "shape", "memory", "all", "The same elements in row-major order under another shape. Without strides for it: V052.", "of the loaded or stored tile: `vector.shape_cast`"]),
+    row(MEMORY, "view_transposed", ["memory", "permutation", "memory", "all", "Dimension d of the view is dimension perm[d] of the memory.", "of the loaded or stored tile: `tpu.transpose`"]),
+    row(MEMORY, "view_bitcast", ["memory", "element type", "memory", "numbers", "The same bits as other elements; between widths rows fold along the second to last dimension, low bits first. Scalar memory keeps the width (V053).", "of the loaded or stored tile: `tpu.bitcast`"]),
     row(MEMORY, "view_squeezed", ["memory", "dimensions", "memory", "all", "The same memory without dimensions of 1.", "`tpu.memref_squeeze`"]),
 
     row(DMA, "dma_start", ["source, target, dma semaphore, rows", "priority, add", "", "all", "Starts a copy between two memories of one shape, or of their first rows; the semaphore grows by its bytes when it is done. With `add` (not of bool) the target's elements are added to.", "`tpu.enqueue_dma`"]),
+    row(DMA, "remote_dma_start", ["source, target, receive and send semaphore, i32 device, rows", "priority", "", "all", "Starts a copy to the same memory of a device, an operand of the kernel; when it is done the receive semaphore has grown there and the send semaphore here. No such device: an error, R023.", "`tpu.enqueue_dma` with a device; the call says `has_communication`"]),
     row(DMA, "dma_wait", ["source, target, dma semaphore, rows", "", "", "all", "Waits for the bytes of such a copy and takes them off. Where nothing is left to bring them: an error, R011.", "`tpu.wait_dma`"]),
 
     row(SEMAPHORE, "semaphore_at", ["semaphores, indices", "", "semaphore", "", "One of an array of semaphores. Outside: an error, R001.", "`tpu.memref_slice`, `tpu.memref_squeeze`"]),
-    row(SEMAPHORE, "semaphore_signal", ["regular semaphore, i32", "", "", "", "Adds to it. Below 0 or beyond 2^31 - 1: an error, R013.", "`tpu.sem_signal`"]),
-    row(SEMAPHORE, "semaphore_wait", ["regular semaphore, i32", "", "", "", "Waits until it is at least n, and takes n off. Where nothing is left to signal: an error, R011.", "`tpu.sem_wait`"]),
+    row(SEMAPHORE, "semaphore_signal", ["regular or barrier semaphore, i32, device", "", "", "", "Adds to it, here or on that device. Below 0 or beyond 2^31 - 1: an error, R013; no such device: R023.", "`tpu.sem_signal`"]),
+    row(SEMAPHORE, "semaphore_wait", ["regular or barrier semaphore, i32", "", "", "", "Waits until it is at least n, and takes n off. Where nothing is left to signal: an error, R011.", "`tpu.sem_wait`"]),
     row(SEMAPHORE, "semaphore_read", ["semaphore", "", "i32 scalar", "", "Its count.", "`tpu.sem_read`"]),
 
     row(LAUNCH, "program_id", ["", "grid dimension", "i32 scalar", "i32", "The index of the running step.", "an argument of the function"]),
     row(LAUNCH, "num_programs", ["", "grid dimension", "i32 scalar", "i32", "The extent of the dimension.", "a constant of the launch, or `tpu.iteration_bound`"]),
     row(LAUNCH, "size", ["", "named size", "i32 scalar", "i32", "The value of a named array size.", "a constant of the launch"]),
+    row(LAUNCH, "device_id", ["", "", "i32 scalar", "i32", "The number of the running device among those that run the kernel together; 0 where it runs alone.", "`tpu.device_id`"]),
 
     row(RANDOM, "prng_seed", ["one or two u32 scalars", "", "", "u32", "Seeds the generator of the launch: key (a, b), of one seed (0, a), and counter 0.", "`tpu.prng_set_seed_32`, one or two seeds"]),
     row(RANDOM, "prng_bits", ["", "shape", "u32 tile", "u32", "The next random bits: of element i, the two words of Threefry-2x32 of the counter plus i, exclusive or; the counter moves on. Before a seed: an error, R009. The chip's own generator gives other bits.", "`tpu.prng_random_bits`, rank ≥ 2"]),
 
     row(DEBUG, "print", ["values", "text", "", "all", "Writes the text, with a value for each `{}`, and the grid step to the log.", "`tpu.log`, scalars only"]),
     row(DEBUG, "check", ["bool scalar", "message", "", "bool", "Where it is false: an error, R008.", "`cf.assert`"]),
+    row(DEBUG, "defined", ["bool scalar", "text", "", "bool", "Where it is true, poison reaches what the text says: an error, R015. Made by passes, for checked execution.", "`cf.assert` of the contrary"]),
 
     row(CONTROL, "if", ["bool scalar", "regions then, else", "any number", "all", "The taken region; results are what it yields.", "`scf.if`; masks and narrow scalars yield as i32 or f32"]),
     row(CONTROL, "for", ["lo, hi, step, initial values", "region", "the last values", "all", "Steps max(0, ceil((hi - lo) / step)) times; a step that is not positive is an error, R003.", "`scf.for`; masks and narrow scalars are carried as i32 or f32"]),

@@ -38,26 +38,17 @@ pub(super) const ROWS: &[Row] = &[
     row(REDUCTION, "dot with accumulator", ["a, b, acc", "as `dot`", "as acc", "as `dot`", "acc + a · b.", "`tpu.matmul`; never with a loop's carry as acc"]),
     row(REDUCTION, "mxu_push, mxu_acc, mxu_pop", ["tile", "unit, register", "tile", "as `dot`", "The multiplier's own staging registers and accumulators.", "operations of their own, not yet tried against libtpu"]),
 
-    row(VIEW, "view reshaped", ["memory", "shape", "memory", "all", "The same bytes under another shape.", "`tpu.memref_reshape`, leading or tile-aligned dimensions"]),
-    row(VIEW, "view as", ["memory", "element type", "memory", "all but bool", "The same bytes as other elements.", "`tpu.memref_bitcast` on aligned rows"]),
-    row(VIEW, "view transposed", ["memory", "permutation", "memory", "all", "Dimensions in another order.", "on the loaded tile: `tpu.transpose`"]),
     row(VIEW, "select memory", ["bool, a, b", "", "memory", "all", "One of two memories, chosen at run time.", "`scf.if` around the accesses"]),
     row(VIEW, "assume_multiple", ["i32 scalar", "factor", "i32 scalar", "i32", "The same number; that it is a multiple is checked.", "`tpu.assume_multiple`"]),
 
-    row(ACCESS, "load masked", ["memory, mask, other, starts", "shape", "tile", "all", "other where the mask is false; such elements may lie outside.", "refused: load, `select`"]),
-    row(ACCESS, "store masked", ["memory, tile, mask, starts", "", "", "all", "Writes where the mask is true; other elements may lie outside.", "`tpu.vector_store` of 32 bits; else load, `select`, store"]),
     row(ACCESS, "load strided, store strided", ["memory, starts", "shape, strides", "tile", "all", "Every n-th row; stride 0 repeats one.", "`tpu.strided_load`, `tpu.strided_store`: 128 columns"]),
 
-    row(DMA, "remote_dma_start", ["source, target, send and receive semaphore, device", "priority", "", "all but bool", "Starts a copy into the memory of another device.", "`tpu.enqueue_dma` with a device; needs `has_communication` and a device assignment"]),
-    row(DMA, "remote_dma_wait", ["source, target, semaphore", "send or receive", "", "all but bool", "Waits for one end of such a copy.", "`tpu.wait_dma`"]),
     row(DMA, "indirect_dma_start", ["source, indices, target, semaphore", "add", "", "all but bool", "Gathers or scatters rows by index.", "SparseCore only"]),
 
-    row(SEMAPHORE, "barrier_semaphore", ["", "collective id", "semaphore", "", "The semaphore that all devices of a collective kernel share.", "`tpu.sem_barrier`; without `collective_id` the compiler dies"]),
     row(SEMAPHORE, "core_barrier", ["semaphore", "", "", "", "Waits for all cores of the chip.", "signals and waits; `tpu.barrier` is refused on a TensorCore"]),
 
     row(PLACE, "core_index, core_count", ["", "", "i32 scalar", "i32", "Which core of the chip runs, and how many do.", "a grid dimension `core_parallel`; `core_id` is refused on a TensorCore"]),
     row(PLACE, "subcore_index, subcore_count", ["", "", "i32 scalar", "i32", "The same of a SparseCore's subcores.", "a grid dimension `subcore_parallel`"]),
-    row(PLACE, "device_index, device_count", ["", "axis of the mesh", "i32 scalar", "i32", "Where the device stands in the mesh, and its size.", "`tpu.device_id`; the mesh is part of the launch"]),
 
     row(REGION, "pipeline", ["arrays", "grid, windows; region", "", "all", "A grid inside the kernel, with its own windows.", "`scf.for` with `enqueue_dma` and waits"]),
     row(REGION, "switch", ["i32 scalar", "regions", "any number", "all", "One of several regions.", "`scf.index_switch` is refused: nested `scf.if`"]),

@@ -235,12 +235,18 @@ impl Parser<'_> {
             "stochastic_round" => Form::Converted(OpKind::StochasticRound, self.to(Self::dtype)?),
             "broadcast" => Form::Shaped(OpKind::Broadcast, self.to(Self::shape)?),
             "reshape" => Form::Shaped(OpKind::Reshape, self.to(Self::shape)?),
+            "view_reshaped" => Form::Shaped(OpKind::ViewReshaped, self.to(Self::shape)?),
+            "view_bitcast" => Form::Converted(OpKind::ViewBitcast, self.to(Self::dtype)?),
             "prng_bits" => Form::Shaped(OpKind::PrngBits, self.to(Self::shape)?),
             "prng_seed" => Form::Known(OpKind::PrngSeed),
-            "print" | "check" => {
+            "print" | "check" | "defined" => {
                 let text = self.text("a text")?;
                 let operands = if self.eat(",") { self.values()? } else { vec![] };
-                let kind = if mnemonic == "print" { OpKind::Print(text) } else { OpKind::Check(text) };
+                let kind = match mnemonic {
+                    "print" => OpKind::Print(text),
+                    "check" => OpKind::Check(text),
+                    _ => OpKind::Defined(text),
+                };
                 return Ok((Form::Known(kind), operands));
             }
             "slice" => {
@@ -274,10 +280,11 @@ impl Parser<'_> {
                 let axis = self.axis()?;
                 return Ok((Form::Known(OpKind::Scan { op, axis, reverse: self.eat_word("reverse") }), operands));
             }
-            "transpose" => {
+            "transpose" | "view_transposed" => {
+                let kind = if mnemonic == "transpose" { OpKind::Transpose } else { OpKind::ViewTransposed };
                 let operands = self.values()?;
                 self.expect_word("perm")?;
-                return Ok((Form::Known(OpKind::Transpose(self.numbers("a dimension")?)), operands));
+                return Ok((Form::Known(kind(self.numbers("a dimension")?)), operands));
             }
             "reduce" => {
                 let at = self.at;
@@ -294,7 +301,7 @@ impl Parser<'_> {
                 let shape = self.to(Self::shape)?;
                 return Ok((Form::Shaped(OpKind::Load, shape), self.place()?));
             }
-            "store" | "store_scalar" => {
+            "store" | "store_scalar" | "store_masked" => {
                 let mut operands = vec![];
                 if matches!(self.token, Token::Value(_)) {
                     operands.push(self.value()?);
@@ -303,7 +310,16 @@ impl Parser<'_> {
                     }
                     self.starts(&mut operands)?;
                 }
-                let kind = if mnemonic == "store" { OpKind::Store } else { OpKind::StoreScalar };
+                let kind = match mnemonic {
+                    "store" => OpKind::Store,
+                    "store_scalar" => OpKind::StoreScalar,
+                    _ if self.eat_word("where") => {
+                        let mask = self.value()?;
+                        operands.insert(2.min(operands.len()), mask);
+                        OpKind::StoreMasked
+                    }
+                    _ => OpKind::StoreMasked,
+                };
                 return Ok((Form::Known(kind), operands));
             }
             "load_scalar" | "semaphore_at" => {
@@ -316,6 +332,17 @@ impl Parser<'_> {
                 let strides = if self.eat_word("strides") { Some(self.numbers("a stride")?) } else { None };
                 return Ok((Form::View(shape, strides), operands));
             }
+            "load_masked" => {
+                let form = Form::Shaped(OpKind::LoadMasked, self.to(Self::shape)?);
+                let mut operands = self.place()?;
+                if self.eat_word("where") {
+                    let mask = self.value()?;
+                    self.expect_word("else")?;
+                    let other = self.value()?;
+                    operands.splice(1..1, [mask, other]);
+                }
+                return Ok((form, operands));
+            }
             "view_squeezed" => {
                 let operands = self.values()?;
                 self.expect_word("axes")?;
@@ -326,10 +353,16 @@ impl Parser<'_> {
                 let priority = if self.eat_word("priority") { self.number("a priority")? } else { 0 };
                 return Ok((Form::Known(OpKind::DmaStart { priority, add: self.eat_word("add") }), operands));
             }
+            "remote_dma_start" => {
+                let operands = self.values()?;
+                let priority = if self.eat_word("priority") { self.number("a priority")? } else { 0 };
+                return Ok((Form::Known(OpKind::RemoteStart { priority }), operands));
+            }
             "dma_wait" => Form::Known(OpKind::DmaWait),
             "semaphore_signal" => Form::Known(OpKind::SemaphoreSignal),
             "semaphore_wait" => Form::Known(OpKind::SemaphoreWait),
             "semaphore_read" => Form::Known(OpKind::SemaphoreRead),
+            "device_id" => Form::Known(OpKind::DeviceId),
             "program_id" => Form::Known(OpKind::ProgramId(self.number("a grid dimension")?)),
             "num_programs" => Form::Known(OpKind::NumPrograms(self.number("a grid dimension")?)),
             "size" => Form::Known(OpKind::Size(self.size()?)),

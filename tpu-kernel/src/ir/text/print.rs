@@ -237,13 +237,13 @@ impl<'a> Printer<'a> {
                 self.operands(f, operands)?;
                 write!(f, " axis {axis}")
             }
-            OpKind::Cast(dtype) | OpKind::Bitcast(dtype) | OpKind::StochasticRound(dtype) => {
+            OpKind::Cast(dtype) | OpKind::Bitcast(dtype) | OpKind::StochasticRound(dtype) | OpKind::ViewBitcast(dtype) => {
                 if result.map(Type::dtype) != Some(*dtype) {
                     write!(f, " to {dtype}")?;
                 }
                 self.operands(f, operands)
             }
-            OpKind::Broadcast(shape) | OpKind::Reshape(shape) | OpKind::PrngBits(shape) => {
+            OpKind::Broadcast(shape) | OpKind::Reshape(shape) | OpKind::PrngBits(shape) | OpKind::ViewReshaped(shape) => {
                 f.write_str(&to_shape(shape))?;
                 self.operands(f, operands)
             }
@@ -278,12 +278,12 @@ impl<'a> Printer<'a> {
                 self.operands(f, operands)?;
                 write!(f, " [{}]", join(index, usize::to_string))
             }
-            OpKind::Print(text) | OpKind::Check(text) => {
+            OpKind::Print(text) | OpKind::Check(text) | OpKind::Defined(text) => {
                 write!(f, " {}", quote(text))?;
                 // The comma tells an operand from what the next line defines.
                 if operands.is_empty() { Ok(()) } else { write!(f, ", {}", self.values(operands)) }
             }
-            OpKind::Transpose(perm) => {
+            OpKind::Transpose(perm) | OpKind::ViewTransposed(perm) => {
                 self.operands(f, operands)?;
                 write!(f, " perm [{}]", join(perm, usize::to_string))
             }
@@ -317,6 +317,25 @@ impl<'a> Printer<'a> {
                     [memory, starts @ ..] => write!(f, " {}{}", self.value(*memory), self.starts(starts)),
                 }
             }
+            OpKind::LoadMasked(shape) => {
+                f.write_str(&to_shape(shape))?;
+                match operands {
+                    [] => Ok(()),
+                    [memory, mask, other, starts @ ..] => {
+                        let [memory, mask, other] = [memory, mask, other].map(|&v| self.value(v));
+                        write!(f, " {memory}{} where {mask} else {other}", self.starts(starts))
+                    }
+                    [memory, few @ ..] => write!(f, " {}{}", self.value(*memory), self.starts(few)),
+                }
+            }
+            OpKind::StoreMasked => match operands {
+                [memory, tile, mask, starts @ ..] => {
+                    let [memory, tile, mask] = [memory, tile, mask].map(|&v| self.value(v));
+                    write!(f, " {tile}, {memory}{} where {mask}", self.starts(starts))
+                }
+                [memory, tile] => write!(f, " {}, {}", self.value(*tile), self.value(*memory)),
+                few => self.operands(f, few),
+            },
             OpKind::Store => match operands {
                 [memory, tile, starts @ ..] => {
                     write!(f, " {}, {}{}", self.value(*tile), self.value(*memory), self.starts(starts))
@@ -354,7 +373,13 @@ impl<'a> Printer<'a> {
                 }
                 f.write_str(if *add { " add" } else { "" })
             }
-            OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => self.operands(f, operands),
+            OpKind::RemoteStart { priority } => {
+                self.operands(f, operands)?;
+                if *priority != 0 { write!(f, " priority {priority}") } else { Ok(()) }
+            }
+            OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead | OpKind::DeviceId => {
+                self.operands(f, operands)
+            }
             OpKind::ProgramId(axis) | OpKind::NumPrograms(axis) => {
                 write!(f, " {axis}")?;
                 self.operands(f, operands)

@@ -116,7 +116,7 @@ impl<'a> Counter<'a> {
             OpKind::If => return self.branch(op, times),
             OpKind::For => return self.repeat(op, times),
             OpKind::While => return self.repeat_unknown(op, times),
-            OpKind::DmaStart { .. } => return self.copy(op, times),
+            OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } => return self.copy(op, times),
             OpKind::Scoped => {
                 self.forget(&op.results);
                 return self.region(&op.regions[0], times);
@@ -140,18 +140,25 @@ impl<'a> Counter<'a> {
             | OpKind::StoreScalar
             | OpKind::View { .. }
             | OpKind::ViewSqueezed(_)
+            | OpKind::ViewReshaped(_)
+            | OpKind::ViewTransposed(_)
+            | OpKind::ViewBitcast(_)
+            | OpKind::LoadMasked(_)
+            | OpKind::StoreMasked
             | OpKind::SemaphoreAt
             | OpKind::DmaWait
             | OpKind::SemaphoreSignal
             | OpKind::SemaphoreWait
             | OpKind::SemaphoreRead
+            | OpKind::DeviceId
             | OpKind::ProgramId(_)
             | OpKind::NumPrograms(_)
             | OpKind::Size(_)
             | OpKind::PrngSeed
             | OpKind::PrngBits(_)
             | OpKind::Print(_)
-            | OpKind::Check(_) => (0, 0),
+            | OpKind::Check(_)
+            | OpKind::Defined(_) => (0, 0),
         };
         let [flops, transcendentals] = [flops, transcendentals].map(|n| times.total.saturating_mul(n));
         let products = if matches!(op.kind, OpKind::Dot { .. }) { flops } else { 0 };

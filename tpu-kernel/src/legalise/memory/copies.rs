@@ -21,8 +21,9 @@ pub(in crate::legalise) fn copy(lowering: &mut Lowering<'_>, op: &Op) -> Result<
     if let OpKind::DmaStart { add: true, .. } = op.kind {
         return Err(lowering.refuse(Rule::CopyAdds));
     }
-    let ends = [op.operands[0], op.operands[1]].map(|v| emitted(lowering, v));
-    let rows = op.operands.get(3).map(|&v| lowering.value(v));
+    let ends = [emitted(lowering, op.operands[0])?, emitted(lowering, op.operands[1])?];
+    let remote = matches!(op.kind, OpKind::RemoteStart { .. });
+    let rows = op.operands.get(if remote { 5 } else { 3 }).map(|&v| lowering.value(v));
     for end in &ends {
         let fact = |v: Value| lowering.fact(v);
         let extents: Vec<Option<usize>> = match lowering.ty(end.root) {
@@ -34,14 +35,17 @@ pub(in crate::legalise) fn copy(lowering: &mut Lowering<'_>, op: &Op) -> Result<
             return Err(lowering.refuse(rule));
         }
     }
-    let semaphore = lowering.value(op.operands[2]);
-    let values: Vec<Value> = ends.iter().map(|e| e.value).chain([semaphore]).chain(rows).collect();
+    // The semaphore; of a copy to another device both, and the device.
+    let with: Vec<Value> = op.operands[2..if remote { 5 } else { 3 }].iter().map(|&v| lowering.value(v)).collect();
+    let values: Vec<Value> = ends.iter().map(|e| e.value).chain(with).chain(rows).collect();
     lowering.emit(op.kind.clone(), &values);
     Ok(())
 }
 
 /// A part of a memory that is copied, dimension by dimension as memory holds them.
 pub(crate) struct Slice {
+    /// The operand's name; that of a region has none.
+    pub(crate) name: Option<String>,
     pub(crate) bits: u32,
     pub(crate) dims: Vec<SliceDim>,
     /// How many rows, where that is not all of them.
@@ -78,7 +82,8 @@ impl Slice {
         if let Some((_, param)) = kernel.param_of(end.root).filter(|(_, p)| p.window().is_some()) {
             dims = with_squeezed(&held(param), dims);
         }
-        Slice { bits: kernel.ty(end.root).dtype().bits(), dims, rows }
+        let name = kernel.param_of(end.root).map(|(_, param)| param.name.clone());
+        Slice { name, bits: kernel.ty(end.root).dtype().bits(), dims, rows }
     }
 
     /// Why libtpu does not copy it.
@@ -86,7 +91,8 @@ impl Slice {
         let rank = self.dims.len();
         let memory = || {
             let dims = self.dims.iter().map(|d| d.extent.map_or("?".to_string(), |n| n.to_string()));
-            dims.collect::<Vec<_>>().join("x")
+            let shape = dims.collect::<Vec<_>>().join("x");
+            self.name.as_ref().map_or_else(|| format!("[{shape}]"), |name| format!("`{name}`, [{shape}],"))
         };
         for (axis, dim) in self.dims.iter().enumerate() {
             if dim.stride != 1 {

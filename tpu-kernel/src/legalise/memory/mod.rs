@@ -7,6 +7,8 @@
 
 pub(crate) mod copies;
 pub(super) mod flight;
+mod layers;
+pub(super) mod masked;
 pub(crate) mod place;
 pub(super) mod scalars;
 pub(crate) mod unchanged;
@@ -18,7 +20,7 @@ use super::{Illegal, Rule, stored, table};
 use crate::ir::{BinaryOp, CompareOp, DType, Literal, OpKind, Shape, Type, Value};
 
 /// How many bytes may be accessed in place of a part that starts anywhere.
-const LIMIT: usize = 2 << 20;
+pub(super) const LIMIT: usize = 2 << 20;
 
 /// Whether a load or store of native types starts where libtpu can prove that it may.
 pub(super) fn provable(lowering: &Lowering<'_>, kind: &OpKind, values: &[Value]) -> bool {
@@ -153,7 +155,13 @@ fn store_anywhere(lowering: &mut Lowering<'_>, values: &[Value]) -> Result<(), I
 }
 
 /// The mask of what lies from `start` on along an axis, `length` long.
-fn between(lowering: &mut Lowering<'_>, shape: Shape, axis: usize, start: Value, length: usize) -> Result<Value, Illegal> {
+pub(super) fn between(
+    lowering: &mut Lowering<'_>,
+    shape: Shape,
+    axis: usize,
+    start: Value,
+    length: usize,
+) -> Result<Value, Illegal> {
     let length = lowering.constant(Literal::from(length as i32), None);
     let end = lowering.apply(OpKind::Binary(BinaryOp::Add), &[start, length])?;
     let index = lowering.apply(OpKind::Iota { shape, axis }, &[])?;

@@ -37,7 +37,11 @@ fn moved(region: &Region) -> HashSet<Value> {
     for op in &region.ops {
         match op.kind {
             OpKind::Load(_) | OpKind::Store => {}
-            OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::DmaStart { .. } | OpKind::DmaWait => {
+            OpKind::View { .. }
+            | OpKind::ViewSqueezed(_)
+            | OpKind::DmaStart { .. }
+            | OpKind::RemoteStart { .. }
+            | OpKind::DmaWait => {
                 found.extend(op.operands.iter().chain(&op.results));
             }
             _ => op.regions.iter().for_each(|region| found.extend(moved(region))),

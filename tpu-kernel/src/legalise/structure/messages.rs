@@ -2,7 +2,7 @@
 
 use super::super::lowering::{Lowering, Typed};
 use super::super::{Illegal, Rule};
-use crate::ir::{DType, OpKind, Value};
+use crate::ir::{DType, OpKind, UnaryOp, Value};
 
 /// The log takes words: of a bool, 0 or 1.
 pub(super) fn print(lowering: &mut Lowering<'_>, text: &str, operands: &[Typed]) -> Result<(), Illegal> {
@@ -17,4 +17,11 @@ pub(super) fn print(lowering: &mut Lowering<'_>, text: &str, operands: &[Typed])
         });
     }
     lowering.apply_all(OpKind::Print(text.to_string()), &words).map(|_| ())
+}
+
+/// A check of the contrary, in words.
+pub(super) fn defined(lowering: &mut Lowering<'_>, what: &str, poison: Typed) -> Result<(), Illegal> {
+    let holds = lowering.apply(OpKind::Unary(UnaryOp::Not), &[poison.value])?;
+    let message = format!("uninitialised memory or padding reaches {what}");
+    lowering.apply_all(OpKind::Check(message), &[holds]).map(|_| ())
 }

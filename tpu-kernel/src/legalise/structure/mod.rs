@@ -47,6 +47,7 @@ pub(super) fn lower(
         OpKind::Reduce { op, axis } => reduce::reduce(lowering, *op, operands[0], *axis).map(one),
         OpKind::PrngBits(shape) => shapes::random_bits(lowering, *shape).map(one),
         OpKind::Print(text) => messages::print(lowering, text, operands).map(|()| vec![]),
+        OpKind::Defined(what) => messages::defined(lowering, what, operands[0]).map(|()| vec![]),
         _ => Err(lowering.refuse(Rule::NoLowering(results.first().map_or(DType::I32, |ty| ty.dtype())))),
     }
 }

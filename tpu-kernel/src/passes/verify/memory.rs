@@ -1,7 +1,8 @@
 //! Rules of memory: where operands lie, and what accesses reach and write.
 
 use super::{At, State, Verifier};
-use crate::ir::{MAX_RANK, Op, OpKind, Param, ParamKind, Rule, Space, Type, Value};
+use crate::ir::layout::Layout;
+use crate::ir::{MAX_RANK, Op, OpKind, Param, ParamKind, Rule, SemaphoreKind, Space, Type, Value};
 
 impl<'a> Verifier<'a> {
     /// An operand has the memory of its role, and an array of a rank that there is.
@@ -27,6 +28,11 @@ impl<'a> Verifier<'a> {
             }
         };
         self.check(fits, || rule, at);
+        if let Type::Semaphore(SemaphoreKind::Barrier(_), shape) = param.ty {
+            let earlier = self.kernel.params[..index].iter();
+            let first = !earlier.clone().any(|p| matches!(p.ty, Type::Semaphore(SemaphoreKind::Barrier(_), _)));
+            self.check(first && shape.rank() == 0, || Rule::Barrier, at);
+        }
         let array = param.array().unwrap_or_default();
         for size in array {
             self.size_expr(size, 0, at);
@@ -42,12 +48,29 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// What an operation reaches on another device is there as it is here: an operand that a launch gives each device.
+    pub(super) fn elsewhere(&mut self, op: &Op, at: At<'_>) {
+        let reached: &[(usize, &'static str)] = match op.kind {
+            OpKind::RemoteStart { .. } => &[(1, "the target of a copy"), (2, "the semaphore of a copy")],
+            OpKind::SemaphoreSignal if op.operands.len() == 3 => &[(0, "a semaphore")],
+            _ => &[],
+        };
+        for &(operand, what) in reached {
+            let root = match self.state[op.operands[operand].0 as usize] {
+                State::Live(root) => root.and_then(|index| self.kernel.params.get(index)),
+                _ => continue,
+            };
+            let shared = root.is_some_and(|p| matches!(p.kind, ParamKind::Scratch | ParamKind::OutArray(_)));
+            self.check(shared, || Rule::ElsewhereOperand { what }, at);
+        }
+    }
+
     /// Bounds of a well-typed access to memory, what it writes, and which operand a view shows.
     pub(super) fn access(&mut self, op: &Op, at: At<'_>) {
         let written = op.kind.writes().map(|at| op.operands[at]);
         let (reach, starts) = match op.reach(|v| self.kernel.ty(v).shape()) {
             Some(access) => access,
-            None if written.is_some() || matches!(op.kind, OpKind::ViewSqueezed(_)) => (vec![], &[][..]),
+            None if written.is_some() || op.kind.is_view() => (vec![], &[][..]),
             None => return,
         };
         let root = |value: Value| match self.state[value.0 as usize] {
@@ -69,10 +92,32 @@ impl<'a> Verifier<'a> {
             let inside = start >= 0 && i64::try_from(size).is_ok_and(|n| n <= i64::try_from(extent).unwrap_or(i64::MAX) - start);
             self.check(inside, || Rule::OutOfBounds { operand: operand.to_string(), axis, start, size, extent }, at);
         }
-        if let (OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt, &[view]) = (&op.kind, op.results.as_slice())
+        if let &[view] = op.results.as_slice()
+            && op.kind.is_view()
+        {
+            self.layout(op, view, at);
+        }
+        if let &[view] = op.results.as_slice()
+            && (op.kind.is_view() || op.kind == OpKind::SemaphoreAt)
             && let Some(&State::Live(_)) = self.state.get(view.0 as usize)
         {
             self.state[view.0 as usize] = self.state[memory.0 as usize];
+        }
+    }
+
+    /// A view has strides.
+    fn layout(&mut self, op: &Op, view: Value, at: At<'_>) {
+        let memory = op.operands[0];
+        let [from, to] = [memory, view].map(|v| self.kernel.ty(v));
+        let own = self.layouts.get(&memory).cloned().unwrap_or_else(|| Layout::of(from));
+        match own.viewed(&op.kind, from, to) {
+            Some(layout) => _ = self.layouts.insert(view, layout),
+            None => {
+                self.fault(Rule::ViewStrides { from: from.shape(), to: to.shape() }, at);
+                if let Some(state) = self.state.get_mut(view.0 as usize) {
+                    *state = State::Faulty;
+                }
+            }
         }
     }
 }

@@ -1,0 +1,23 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel]
+fn by_hand<B: Dim>(
+    #[prefetch([n])] ids: Prefetch<i32, 1>,
+    #[hbm([m, 128])] x: Hbm<f32, 2>,
+    #[hbm([m, 128])] o: HbmOut<f32, 2>,
+) {
+    let first = ids.read(0);
+    let mut sum = Tile::<f32, (B, D<128>)>::full(0.0);
+    sum = sum + first.cast::<f32>();
+    pipeline((m / B,))
+        .input(x.blocks::<(B, D<128>)>(), |[i]| (i + first, 0))
+        .output(o.blocks::<(B, D<128>)>(), |[i]| (i, 0))
+        .run(|[_], (x, o)| {
+            sum = sum + x.load();
+            o.store(sum);
+        });
+}
+
+fn main() {
+    let _ = by_hand();
+}

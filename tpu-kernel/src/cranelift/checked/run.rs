@@ -1,0 +1,400 @@
+//! One checked run: the grid in an order that the seed draws, each window with memory of its own, and everything that is watched.
+//!
+//! Rules: steps along parallel dimensions know nothing of one another: when their indices change, scratch is poison again and the
+//! blocks of outputs are left. Index maps see what they see in an unchecked run.
+
+use super::super::context::{ALL, Context, FIRST, OUTPUTS, RefSlot};
+use super::super::driver::{Driver, advance};
+use super::super::fetch::Pipeline;
+use super::super::memory::poison;
+use super::super::window::{Array, Param, Role};
+use super::garbage::{poison_of, scatter};
+use super::memory::{Memory, Shadow, Touched, filled};
+use super::order::{Permutation, Random};
+use super::outputs::{Again, Output, never};
+use super::{CheckedExecutable, Watch, hooks};
+use crate::exec::{Args, Checking, RunError};
+use crate::ir::{MAX_RANK, ParamKind, Semantics, Type};
+use crate::launch::Binding;
+use std::collections::VecDeque;
+use tpu_microkernels::tile::Rng;
+
+/// A run.
+struct Run<'c, 'd, 'r, 'a, 'b> {
+    checked: &'c CheckedExecutable,
+    driver: &'d mut Driver<'r, 'a, 'b>,
+    checking: Checking,
+    refs: Vec<RefSlot>,
+    /// By operand: the block that its window shows.
+    open: Vec<Option<[i32; MAX_RANK]>>,
+    /// By operand: of output windows.
+    outputs: Vec<Option<Output>>,
+    /// By operand: of inputs whose array an output shares, what the blocks on their way held when they were fetched.
+    fetched: Vec<VecDeque<Vec<u8>>>,
+    /// What memory holds that nothing has written; poison where there is none.
+    garbage: Option<Random>,
+}
+
+/// Runs a kernel.
+pub(super) fn run(
+    checked: &CheckedExecutable,
+    binding: &Binding,
+    args: &mut Args<'_, '_>,
+    checking: Checking,
+) -> Result<(), RunError> {
+    let kernel = &checked.exe.kernel;
+    let shadows = kernel.params.len().saturating_sub(checked.operands);
+    // The memory that says what is poison has no array.
+    let arrays = binding.arrays.iter().cloned().chain(std::iter::repeat_n(vec![], shadows)).collect();
+    let binding = Binding { arrays, ..binding.clone() };
+    let mut driver = Driver::new(&checked.exe, &binding, args)?;
+    let result = match binding.grid.iter().any(|&n| n <= 0) {
+        true => driver.steps(),
+        false => Run::new(checked, &mut driver, checking).and_then(Run::steps),
+    };
+    checked.exe.pool.give(std::mem::take(&mut driver.memory));
+    result
+}
+
+impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
+    fn new(checked: &'c CheckedExecutable, driver: &'d mut Driver<'r, 'a, 'b>, checking: Checking) -> Result<Self, RunError> {
+        let params = checked.exe.kernel.params.len();
+        let output = |at| match driver.window(at).filter(|(param, _)| param.role == Role::Output) {
+            Some((param, array)) => Output::new(param, array).map(Some),
+            None => Ok(None),
+        };
+        let outputs = (0..params).map(output).collect::<Result<_, _>>()?;
+        let garbage = (checking.seed != 0).then(|| Random::new(!checking.seed));
+        Ok(Run {
+            checked,
+            driver,
+            checking,
+            refs: vec![],
+            open: vec![None; params],
+            outputs,
+            fetched: vec![VecDeque::new(); params],
+            garbage,
+        })
+    }
+
+    fn steps(mut self) -> Result<(), RunError> {
+        let kernel = &self.checked.exe.kernel;
+        let grid = self.driver.binding.grid.clone();
+        let (refs, extents) = self.driver.enter();
+        self.refs = refs;
+        let mut random = Random::new(self.checking.seed);
+        let parallel = kernel.grid.iter().take_while(|dim| dim.semantics == Semantics::Parallel).count();
+        let threads = grid[..parallel].iter().fold(1u64, |all, &n| all.saturating_mul(u64::from(n.unsigned_abs())));
+        let order = match self.checking.seed {
+            0 => Permutation::identity(threads),
+            _ => Permutation::drawn(threads, &mut random),
+        };
+        let names = kernel.grid[..parallel].iter().zip(&grid).map(|(dim, &extent)| (dim.name.clone(), extent)).collect();
+        self.driver.running.watch = Some(Box::new(Watch::new(self.memories(parallel > 0)?, random, self.garbage.clone(), names)));
+        self.scramble();
+        let mut rng = Rng::default();
+        let mut context = self.driver.context(&extents, &raw mut rng);
+        hooks::install(&mut context.helpers);
+        let mut blocks = vec![[0i32; MAX_RANK]; kernel.params.len()];
+        self.driver.unvisited();
+        let ahead = self.checked.exe.ahead;
+        for place in 0..threads {
+            let thread = order.at(place);
+            if place > 0 {
+                self.leave_all()?;
+                self.forget();
+                // Each core has a generator of its own.
+                // SAFETY: it points to `rng`, which nothing else uses now.
+                unsafe { *context.rng = Rng::default() };
+            }
+            self.watch().thread = thread as u32 + 1;
+            indices(&mut self.driver.running.grid, &grid, parallel, thread);
+            let mut pipelines = if ahead { Pipeline::all(kernel, grid.len()) } else { vec![] };
+            pipelines.iter_mut().for_each(|pipeline| pipeline.next.clone_from(&self.driver.running.grid));
+            self.fetched.iter_mut().for_each(VecDeque::clear);
+            loop {
+                context.refs = self.refs.as_ptr();
+                self.driver.maps(&mut context, &mut blocks, if ahead { OUTPUTS } else { ALL })?;
+                // What a step leaves is written back before anything is fetched.
+                for at in kernel.outputs().map(|(at, _)| at).filter(|_| ahead) {
+                    self.turn(at, &blocks[at])?;
+                }
+                for pipeline in &mut pipelines {
+                    while pipeline.due() {
+                        self.know(pipeline, &mut context, &mut blocks, &grid[parallel..])?;
+                    }
+                    pipeline.begin();
+                    blocks[pipeline.at] = pipeline.index();
+                }
+                for (at, index) in blocks.iter().enumerate().filter(|(at, _)| !ahead || !kernel.params[*at].is_output()) {
+                    self.turn(at, index)?;
+                }
+                context.refs = self.refs.as_ptr();
+                context.grid = self.driver.running.grid.as_ptr();
+                context.launch = (&raw mut self.driver.running).cast();
+                // SAFETY: as in an unchecked run; the hooks take the running launch, which nothing else uses meanwhile.
+                let status = unsafe { (self.checked.exe.code.body)(&mut context) };
+                if status != 0 {
+                    return Err(self.driver.failure(context.error, &self.checked.exe.tables.sites));
+                }
+                if !advance(&mut self.driver.running.grid[parallel..], &grid[parallel..]) {
+                    break;
+                }
+            }
+        }
+        self.end()
+    }
+
+    /// The index of an input's next block, when it would be fetched. What it holds is read when its step begins, unless an output
+    /// shares its array: nothing else writes inputs.
+    fn know(
+        &mut self,
+        pipeline: &mut Pipeline,
+        context: &mut Context,
+        blocks: &mut [[i32; MAX_RANK]],
+        arbitrary: &[i32],
+    ) -> Result<(), RunError> {
+        let at = pipeline.at;
+        std::mem::swap(&mut pipeline.next, &mut self.driver.running.grid);
+        self.driver.maps(context, blocks, FIRST + at as u32)?;
+        self.driver.inside(at, &blocks[at], &self.driver.running.grid)?;
+        std::mem::swap(&mut pipeline.next, &mut self.driver.running.grid);
+        if pipeline.changes(&blocks[at]) {
+            pipeline.push(blocks[at], self.refs[at]);
+            if let Some((param, array)) = self.driver.window(at).filter(|_| self.checked.exe.kernel.is_aliased(at)) {
+                let mut bytes = filled(0, param.elements * param.dtype.bytes())?;
+                // SAFETY: there is room for a block, and the index was found inside the array.
+                unsafe { param.open(array, &blocks[at], bytes.as_mut_ptr()) };
+                self.fetched[at].push_back(bytes);
+            }
+        }
+        let parallel = pipeline.next.len() - arbitrary.len();
+        pipeline.ended = !advance(&mut pipeline.next[parallel..], arbitrary);
+        pipeline.number += 1;
+        Ok(())
+    }
+
+    fn watch(&mut self) -> &mut Watch {
+        self.driver.running.watch.as_mut().expect("a checked run watches")
+    }
+
+    /// What is known of each memory before the first step.
+    fn memories(&mut self, threads: bool) -> Result<Vec<Memory>, RunError> {
+        let kernel = &self.checked.exe.kernel;
+        let base = self.driver.memory.pointer();
+        let mut memories = vec![];
+        for root in &self.checked.roots {
+            let param = root.param.map(|at| (at, &kernel.params[at]));
+            let shape = match param {
+                Some((at, param)) if matches!(param.ty, Type::Array(..)) => self.driver.binding.arrays[at].clone(),
+                _ => root.shape.clone(),
+            };
+            let elements = if shape.contains(&0) { 0 } else { shape.iter().product() };
+            let out_array = root.watched && param.is_some_and(|(_, param)| matches!(param.kind, ParamKind::OutArray(_)));
+            let shadow = match root.shadow {
+                Some(number) => Shadow::Memory(number),
+                None if out_array => {
+                    // What an input brings is written.
+                    let unwritten = param.is_none_or(|(_, param)| param.alias.is_none());
+                    Shadow::Own(filled(u8::from(unwritten), elements)?)
+                }
+                None => Shadow::Defined,
+            };
+            let own = |(at, param): (usize, &crate::ir::Param)| match param.window() {
+                Some(_) => self.driver.window(at).map_or(base, |(param, _)| base.wrapping_add(param.offset)),
+                None => self.refs[at].ptr,
+            };
+            let touched = match out_array && threads {
+                true => Some(Touched { readers: filled(0, elements)?, writers: filled(0, elements)? }),
+                false => None,
+            };
+            memories.push(Memory {
+                name: root.name.clone(),
+                base: param.map_or(std::ptr::null_mut(), own),
+                dtype: root.dtype,
+                shape,
+                shadow,
+                marks: vec![],
+                flying: 0,
+                touched,
+                inside: None,
+                corner: [0; MAX_RANK],
+            });
+        }
+        Ok(memories)
+    }
+
+    /// Makes a block current, and leaves the one before.
+    fn turn(&mut self, at: usize, index: &[i32; MAX_RANK]) -> Result<(), RunError> {
+        if self.driver.window(at).is_none() || self.open[at] == Some(*index) {
+            return Ok(());
+        }
+        self.driver.inside(at, index, &self.driver.running.grid)?;
+        self.leave(at)?;
+        let thread = self.watch().thread;
+        let declared = &self.checked.exe.kernel.params[at];
+        let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
+        let mut again = false;
+        if let Some(output) = &self.outputs[at] {
+            let (operand, step) = (declared.name.clone(), self.driver.running.grid.clone());
+            let block = index[..param.block.len()].to_vec();
+            match output.again(&block, thread) {
+                Again::New => {}
+                Again::Same if param.read_back => again = true,
+                Again::Same => return Err(RunError::Revisited { operand, block, step, loc: declared.loc.clone() }),
+                Again::Other(other) => return Err(self.shared(at, &block, other)),
+            }
+        }
+        // The array that it is read from is an input's.
+        let shared = param.read_back && declared.alias.is_some();
+        let (array, copy) = (*array, self.driver.memory.pointer());
+        let Some((param, _)) = self.driver.window(at) else { return Ok(()) };
+        // SAFETY: the memory of a run has room for the operand's copy at its offset, apart from the array, and for the memory that
+        // says what of it is poison; the index was found inside the array.
+        let (slot, inside, corner) = unsafe {
+            let copy = copy.add(param.offset);
+            let slot = param.open(&array, index, copy);
+            if let Some(bytes) = self.fetched[at].pop_front() {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), copy, bytes.len());
+            }
+            if let Some(shadow) = self.shadow_of(at) {
+                shadow.fill(1);
+                if param.role == Role::Input || again || shared {
+                    let bytes = param.dtype.bytes();
+                    param.rows(&array, index, |_, outside, length| shadow[outside / bytes..][..length / bytes].fill(0));
+                }
+            }
+            if let (Some(shadow), Some(garbage)) = (self.shadow_of(at), &mut self.garbage) {
+                scatter(copy, param.dtype, poison_of(shadow), garbage);
+            }
+            let (inside, corner) = within(param, &array, index);
+            (slot, inside, corner)
+        };
+        self.refs[at] = slot;
+        self.open[at] = Some(*index);
+        let output = self.outputs[at].is_some();
+        let memory = &mut self.watch().memories[at];
+        memory.inside = output.then_some(inside);
+        memory.corner = corner;
+        Ok(())
+    }
+
+    /// What says of an operand's elements whether they are poison.
+    ///
+    /// # Safety
+    /// One at a time, and none while compiled code runs.
+    unsafe fn shadow_of<'s>(&self, at: usize) -> Option<&'s mut [u8]> {
+        let number = self.checked.roots[at].shadow?;
+        let elements = self.checked.exe.windows.params[number].as_ref()?.elements;
+        // SAFETY: the operand's memory has room for its elements, of a byte each.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.refs[number].ptr, elements) })
+    }
+
+    /// The error of a block that several parallel steps visit.
+    fn shared(&mut self, at: usize, block: &[i32], other: u32) -> RunError {
+        let declared = &self.checked.exe.kernel.params[at];
+        let step = self.driver.running.grid.clone();
+        let watch = self.watch();
+        let dimension = watch.dimension(other, watch.thread);
+        let what = format!("block {block:?} of operand `{}`", declared.name);
+        RunError::Parallel { what, dimension, step, loc: declared.loc.clone() }
+    }
+
+    /// Writes the block of a window back that it shows.
+    fn leave(&mut self, at: usize) -> Result<(), RunError> {
+        let Some(index) = self.open[at].take() else { return Ok(()) };
+        let base = self.driver.memory.pointer();
+        let thread = self.watch().thread;
+        // SAFETY: nothing else uses it now.
+        let shadow = unsafe { self.shadow_of(at) };
+        let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
+        // SAFETY: the index was found inside when the block was opened.
+        unsafe { param.close(array, &index, base.add(param.offset)) };
+        let Some(output) = &mut self.outputs[at] else { return Ok(()) };
+        let declared = &self.checked.exe.kernel.params[at];
+        match output.leave(declared, (param, array), &index, shadow.as_deref(), (thread, self.checking.unwritten))? {
+            None => Ok(()),
+            Some(other) => {
+                let block = index[..param.block.len()].to_vec();
+                Err(self.shared(at, &block, other))
+            }
+        }
+    }
+
+    fn leave_all(&mut self) -> Result<(), RunError> {
+        (0..self.open.len()).try_for_each(|at| self.leave(at))
+    }
+
+    /// Scratch is poison again, and so is what says that it is.
+    fn forget(&mut self) {
+        for (at, param) in self.checked.exe.windows.params.iter().enumerate() {
+            if let Some(param) = param.as_ref().filter(|p| p.role == Role::Scratch) {
+                // SAFETY: the memory of a run has room for the operand's elements there.
+                unsafe { poison(self.refs[at].ptr, param.dtype, param.elements) };
+            }
+        }
+        self.scramble();
+    }
+
+    /// Scratch that is poison holds anything.
+    fn scramble(&mut self) {
+        for (at, param) in self.checked.exe.windows.params.iter().enumerate() {
+            let Some(param) = param.as_ref().filter(|p| p.role == Role::Scratch) else { continue };
+            // SAFETY: the memory of a run has room for the operand's elements there, and nothing else uses its shadow now.
+            unsafe {
+                if let (Some(shadow), Some(garbage)) = (self.shadow_of(at), &mut self.garbage) {
+                    scatter(self.refs[at].ptr, param.dtype, poison_of(shadow), garbage);
+                }
+            }
+        }
+    }
+
+    /// After the last step: everything lands, is written and is at 0.
+    fn end(&mut self) -> Result<(), RunError> {
+        self.leave_all()?;
+        let running = &mut self.driver.running;
+        if let Some(watch) = &mut running.watch {
+            watch.settle(&mut running.semaphores)?;
+        }
+        running.semaphores.iter().try_for_each(super::super::semaphore::Group::end)?;
+        if self.checking.unwritten {
+            return Ok(());
+        }
+        for (at, param) in self.checked.exe.kernel.outputs() {
+            if let (Some(output), Some(window), None) = (&self.outputs[at], self.driver.window(at), &param.alias) {
+                output.complete(param, window)?;
+            }
+            let watched = self.driver.running.watch.as_ref().map(|watch| &watch.memories[at].shadow);
+            if let (Some(Shadow::Own(shadow)), Some(array)) = (watched, self.driver.arrays[at].as_ref())
+                && let Some(element) = shadow.iter().position(|&poison| poison != 0)
+            {
+                return Err(never(param, array, element));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first steps of a thread: its indices along parallel dimensions, and 0 along the others.
+fn indices(step: &mut [i32], grid: &[i32], parallel: usize, thread: u64) {
+    step.fill(0);
+    let mut rest = thread;
+    for axis in (0..parallel).rev() {
+        let extent = grid[axis].unsigned_abs().max(1) as u64;
+        step[axis] = (rest % extent) as i32;
+        rest /= extent;
+    }
+}
+
+/// Of a block, along each dimension of the operand: the elements that lie inside the array, and where the block begins there.
+fn within(param: &Param, array: &Array, index: &[i32]) -> ([(i64, i64); MAX_RANK], [i64; MAX_RANK]) {
+    let (mut inside, mut corner) = ([(0, 1); MAX_RANK], [0; MAX_RANK]);
+    for (axis, kept) in param.kept.iter().enumerate() {
+        if let Some(d) = *kept {
+            let part = param.part(array, index, axis);
+            inside[d] = (part.skip as i64, (part.skip + part.count) as i64);
+            corner[d] = param.block[axis].first(index[axis]);
+        }
+    }
+    (inside, corner)
+}

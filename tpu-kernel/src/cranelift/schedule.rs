@@ -1,0 +1,93 @@
+//! Devices as fibers on one thread: one runs at a time, until it must wait, and a seed draws which goes on.
+//!
+//! Rules: a fiber ends by returning, never by being dropped half-way: compiled code on its stack cannot unwind. So whoever is
+//! resumed after the run has ended returns an error from where it waits.
+
+use super::checked::Random;
+use crate::exec::RunError;
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// How a fiber ends.
+type End = Result<Result<(), RunError>, Box<dyn Any + Send>>;
+
+/// Of a fiber: where it gives way.
+pub(super) type Way = Yielder<(), ()>;
+
+/// Bytes of a fiber's stack. Tiles are not on it.
+const STACK: usize = 1 << 20;
+
+/// What the scheduler asks of those that it runs.
+pub(super) trait Agents {
+    /// Whether it has something to do now.
+    fn may_run(&self, agent: usize) -> bool;
+    /// The run has ended: by this error of that agent, or because all wait.
+    fn end(&self, by: Option<&RunError>);
+}
+
+/// What came of a run: of the agents that had not ended when all waited, or of the first that failed.
+pub(super) enum Outcome {
+    Done,
+    Failed(usize, RunError),
+    /// All wait: what each says of its own wait.
+    Deadlock(Vec<(usize, RunError)>),
+}
+
+/// Runs all of them to their ends.
+pub(super) fn run<'f>(
+    agents: &impl Agents,
+    bodies: Vec<Box<dyn FnOnce(&Way) -> Result<(), RunError> + 'f>>,
+    random: &RefCell<Random>,
+) -> Outcome {
+    let mut fibers = vec![];
+    for body in bodies {
+        let Ok(stack) = DefaultStack::new(STACK) else {
+            return Outcome::Failed(fibers.len(), RunError::OutOfMemory { bytes: STACK });
+        };
+        let body = move |way: &Way, ()| -> End { catch_unwind(AssertUnwindSafe(|| body(way))) };
+        // SAFETY: what the body borrows outlives this function, in which each fiber that was started is driven to its end.
+        fibers.push(Some(unsafe { Coroutine::<(), (), End, DefaultStack>::with_stack_unchecked(stack, body) }));
+    }
+    let (mut outcome, mut panicked, mut ended) = (Outcome::Done, None, false);
+    let mut ready = vec![];
+    loop {
+        ready.clear();
+        ready.extend((0..fibers.len()).filter(|&at| fibers[at].is_some() && (ended || agents.may_run(at))));
+        if ready.is_empty() {
+            if fibers.iter().all(Option::is_none) {
+                break;
+            }
+            (outcome, ended) = (Outcome::Deadlock(vec![]), true);
+            agents.end(None);
+            continue;
+        }
+        let at = ready[random.borrow_mut().below(ready.len() as u64) as usize];
+        let Some(fiber) = &mut fibers[at] else { continue };
+        let CoroutineResult::Return(end) = fiber.resume(()) else { continue };
+        fibers[at] = None;
+        match (end, &mut outcome) {
+            (Err(panic), _) => _ = panicked.get_or_insert(panic),
+            (Ok(Err(error)), Outcome::Deadlock(waits)) => waits.push((at, error)),
+            (Ok(Err(error)), Outcome::Done) if !ended => {
+                agents.end(Some(&error));
+                outcome = Outcome::Failed(at, error);
+            }
+            (Ok(_), _) => continue,
+        }
+        if !ended {
+            ended = true;
+            if panicked.is_some() {
+                agents.end(None);
+            }
+        }
+    }
+    drop(fibers);
+    match panicked {
+        // A panic of the log goes on where no compiled code is running.
+        Some(panic) => resume_unwind(panic),
+        None => outcome,
+    }
+}
