@@ -156,7 +156,6 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     /// Gives scratch and whole arrays what they hold before the first step. Returns where each operand's memory is, and the extents
     /// of arrays.
     pub(super) fn enter(&mut self) -> (Vec<RefSlot>, Vec<[i64; MAX_RANK]>) {
-        self.share();
         let params = self.exe.kernel.params.len();
         let base = self.memory.pointer();
         let mut refs = vec![RefSlot { ptr: base, strides: [0; MAX_RANK] }; params];
@@ -213,8 +212,8 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     }
 
     pub(super) fn steps(&mut self) -> Result<(), RunError> {
+        self.share();
         if self.binding.grid.iter().any(|&n| n <= 0) {
-            self.share();
             return Ok(());
         }
         let params = self.exe.kernel.params.len();
@@ -266,7 +265,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     }
 
     /// Outputs that share the array of an input start as it, and the input is that array from then on.
-    fn share(&mut self) {
+    pub(super) fn share(&mut self) {
         for (output, input) in self.exe.kernel.aliases() {
             let (Some(to), Some(from)) = (self.arrays[output], self.arrays[input]) else { continue };
             let dtype = self.exe.kernel.params[output].ty.dtype();

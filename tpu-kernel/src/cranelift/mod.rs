@@ -96,7 +96,7 @@ impl Executable {
     fn compile_watching(kernel: &Kernel, features: Features, watched: &[bool]) -> Result<Executable, String> {
         let compiled = jit::compile(kernel, features, watched)?;
         let (ahead, direct) = (Roots::of(kernel).changes_inputs(kernel), watched.is_empty());
-        let windows = Windows::new(kernel, compiled.summary.arena_bytes, ahead && direct, direct);
+        let windows = Windows::new(kernel, compiled.summary.arena_bytes, ahead, direct);
         let windows = windows.ok_or("its windows are too large")?;
         Ok(Executable {
             kernel: kernel.clone(),

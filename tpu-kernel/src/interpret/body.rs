@@ -335,7 +335,7 @@ impl<'a> Machine<'a> {
 
     /// The array that an output shares with an input.
     pub(super) fn shared(&mut self, output: usize) -> &mut Tile {
-        self.memories.elements(&self.shared[&output])
+        self.memories.elements(&self.shared[&output].clone())
     }
 
     /// The elements of an operand's memory.

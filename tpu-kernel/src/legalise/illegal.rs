@@ -187,9 +187,9 @@ impl Illegal {
             Illegal { rule: Rule::Semaphores { .. }, .. } => "M015",
             Illegal { rule: Rule::StoreBesideCopy { .. }, .. } => "M016",
             Illegal { rule: Rule::Pipelining(_), .. } => "M019",
-            Illegal { rule: Rule::SharedPadding { .. }, .. } => "M020",
             Illegal { rule: Rule::Wide(_), .. } => "M017",
             Illegal { rule: Rule::Whole { .. }, .. } => "M018",
+            Illegal { rule: Rule::SharedPadding { .. }, .. } => "M020",
         }
     }
 }

@@ -16,7 +16,6 @@ use super::{CheckedExecutable, Watch, hooks};
 use crate::exec::{Args, Checking, RunError};
 use crate::ir::{MAX_RANK, ParamKind, Semantics, Type};
 use crate::launch::Binding;
-use std::collections::VecDeque;
 use tpu_microkernels::tile::Rng;
 
 /// A run.
@@ -29,8 +28,6 @@ struct Run<'c, 'd, 'r, 'a, 'b> {
     open: Vec<Option<[i32; MAX_RANK]>>,
     /// By operand: of output windows.
     outputs: Vec<Option<Output>>,
-    /// By operand: of inputs whose array an output shares, what the blocks on their way held when they were fetched.
-    fetched: Vec<VecDeque<Vec<u8>>>,
     /// What memory holds that nothing has written; poison where there is none.
     garbage: Option<Random>,
 }
@@ -48,10 +45,9 @@ pub(super) fn run(
     let arrays = binding.arrays.iter().cloned().chain(std::iter::repeat_n(vec![], shadows)).collect();
     let binding = Binding { arrays, ..binding.clone() };
     let mut driver = Driver::new(&checked.exe, &binding, args)?;
-    let result = match binding.grid.iter().any(|&n| n <= 0) {
-        true => driver.steps(),
-        false => Run::new(checked, &mut driver, checking).and_then(Run::steps),
-    };
+    driver.share();
+    let result =
+        if binding.grid.iter().any(|&n| n <= 0) { Ok(()) } else { Run::new(checked, &mut driver, checking).and_then(Run::steps) };
     checked.exe.pool.give(std::mem::take(&mut driver.memory));
     result
 }
@@ -65,16 +61,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         };
         let outputs = (0..params).map(output).collect::<Result<_, _>>()?;
         let garbage = (checking.seed != 0).then(|| Random::new(!checking.seed));
-        Ok(Run {
-            checked,
-            driver,
-            checking,
-            refs: vec![],
-            open: vec![None; params],
-            outputs,
-            fetched: vec![VecDeque::new(); params],
-            garbage,
-        })
+        Ok(Run { checked, driver, checking, refs: vec![], open: vec![None; params], outputs, garbage })
     }
 
     fn steps(mut self) -> Result<(), RunError> {
@@ -111,23 +98,19 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             indices(&mut self.driver.running.grid, &grid, parallel, thread);
             let mut pipelines = if ahead { Pipeline::all(kernel, grid.len()) } else { vec![] };
             pipelines.iter_mut().for_each(|pipeline| pipeline.next.clone_from(&self.driver.running.grid));
-            self.fetched.iter_mut().for_each(VecDeque::clear);
             loop {
                 context.refs = self.refs.as_ptr();
                 self.driver.maps(&mut context, &mut blocks, if ahead { OUTPUTS } else { ALL })?;
-                // What a step leaves is written back before anything is fetched.
-                for at in kernel.outputs().map(|(at, _)| at).filter(|_| ahead) {
-                    self.turn(at, &blocks[at])?;
+                // What is left is written back before anything is fetched.
+                for (at, index) in blocks.iter().enumerate() {
+                    self.turn(at, index)?;
                 }
                 for pipeline in &mut pipelines {
                     while pipeline.due() {
                         self.know(pipeline, &mut context, &mut blocks, &grid[parallel..])?;
                     }
-                    pipeline.begin();
-                    blocks[pipeline.at] = pipeline.index();
-                }
-                for (at, index) in blocks.iter().enumerate().filter(|(at, _)| !ahead || !kernel.params[*at].is_output()) {
-                    self.turn(at, index)?;
+                    let slot = pipeline.begin();
+                    self.show(pipeline.at, &pipeline.index(), slot)?;
                 }
                 context.refs = self.refs.as_ptr();
                 context.grid = self.driver.running.grid.as_ptr();
@@ -145,8 +128,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         self.end()
     }
 
-    /// The index of an input's next block, when it would be fetched. What it holds is read when its step begins, unless an output
-    /// shares its array: nothing else writes inputs.
+    /// Fetches the next block of an input, when an unchecked run does.
     fn know(
         &mut self,
         pipeline: &mut Pipeline,
@@ -159,14 +141,11 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         self.driver.maps(context, blocks, FIRST + at as u32)?;
         self.driver.inside(at, &blocks[at], &self.driver.running.grid)?;
         std::mem::swap(&mut pipeline.next, &mut self.driver.running.grid);
-        if pipeline.changes(&blocks[at]) {
-            pipeline.push(blocks[at], self.refs[at]);
-            if let Some((param, array)) = self.driver.window(at).filter(|_| self.checked.exe.kernel.is_aliased(at)) {
-                let mut bytes = filled(0, param.elements * param.dtype.bytes())?;
-                // SAFETY: there is room for a block, and the index was found inside the array.
-                unsafe { param.open(array, &blocks[at], bytes.as_mut_ptr()) };
-                self.fetched[at].push_back(bytes);
-            }
+        let base = self.driver.memory.pointer();
+        if let Some((param, array)) = self.driver.window(at).filter(|_| pipeline.changes(&blocks[at])) {
+            // SAFETY: as in an unchecked run: the memory of a run has room for each copy of the operand.
+            let slot = unsafe { param.open(array, &blocks[at], base.add(param.copy(pipeline.fetched))) };
+            pipeline.push(blocks[at], slot);
         }
         let parallel = pipeline.next.len() - arbitrary.len();
         pipeline.ended = !advance(&mut pipeline.next[parallel..], arbitrary);
@@ -193,11 +172,8 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             let out_array = root.watched && param.is_some_and(|(_, param)| matches!(param.kind, ParamKind::OutArray(_)));
             let shadow = match root.shadow {
                 Some(number) => Shadow::Memory(number),
-                None if out_array => {
-                    // What an input brings is written.
-                    let unwritten = param.is_none_or(|(_, param)| param.alias.is_none());
-                    Shadow::Own(filled(u8::from(unwritten), elements)?)
-                }
+                // What shares the array of an input starts as it.
+                None if out_array => Shadow::Own(filled(u8::from(param.is_none_or(|(_, p)| p.alias.is_none())), elements)?),
                 None => Shadow::Defined,
             };
             let own = |(at, param): (usize, &crate::ir::Param)| match param.window() {
@@ -226,7 +202,8 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
 
     /// Makes a block current, and leaves the one before.
     fn turn(&mut self, at: usize, index: &[i32; MAX_RANK]) -> Result<(), RunError> {
-        if self.driver.window(at).is_none() || self.open[at] == Some(*index) {
+        let Some((param, _)) = self.driver.window(at) else { return Ok(()) };
+        if self.open[at] == Some(*index) || self.checked.exe.ahead && param.role == Role::Input {
             return Ok(());
         }
         self.driver.inside(at, index, &self.driver.running.grid)?;
@@ -239,27 +216,39 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             let (operand, step) = (declared.name.clone(), self.driver.running.grid.clone());
             let block = index[..param.block.len()].to_vec();
             match output.again(&block, thread) {
-                Again::New => {}
+                // The input's elements are there.
+                Again::New => again = param.read_back && declared.alias.is_some(),
                 Again::Same if param.read_back => again = true,
                 Again::Same => return Err(RunError::Revisited { operand, block, step, loc: declared.loc.clone() }),
                 Again::Other(other) => return Err(self.shared(at, &block, other)),
             }
         }
-        // The array that it is read from is an input's.
-        let shared = param.read_back && declared.alias.is_some();
         let (array, copy) = (*array, self.driver.memory.pointer());
         let Some((param, _)) = self.driver.window(at) else { return Ok(()) };
-        // SAFETY: the memory of a run has room for the operand's copy at its offset, apart from the array, and for the memory that
-        // says what of it is poison; the index was found inside the array.
-        let (slot, inside, corner) = unsafe {
-            let copy = copy.add(param.offset);
-            let slot = param.open(&array, index, copy);
-            if let Some(bytes) = self.fetched[at].pop_front() {
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), copy, bytes.len());
-            }
+        // SAFETY: the memory of a run has room for the operand's copy at its offset, apart from the array; the index was found inside
+        // the array.
+        let slot = unsafe { param.open(&array, index, copy.add(param.offset)) };
+        self.shown(at, index, slot, again)
+    }
+
+    /// A block of an input that was fetched comes into use.
+    fn show(&mut self, at: usize, index: &[i32; MAX_RANK], slot: RefSlot) -> Result<(), RunError> {
+        if self.open[at] == Some(*index) && self.refs[at].ptr == slot.ptr {
+            return Ok(());
+        }
+        self.shown(at, index, slot, false)
+    }
+
+    /// What is known of a block that comes into use; `again`: it was read from an output's array.
+    fn shown(&mut self, at: usize, index: &[i32; MAX_RANK], slot: RefSlot, again: bool) -> Result<(), RunError> {
+        let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
+        let array = *array;
+        let copy = slot.ptr;
+        // SAFETY: the memory of a run has room for the block, and for the memory that says what of it is poison.
+        let (inside, corner) = unsafe {
             if let Some(shadow) = self.shadow_of(at) {
                 shadow.fill(1);
-                if param.role == Role::Input || again || shared {
+                if param.role == Role::Input || again {
                     let bytes = param.dtype.bytes();
                     param.rows(&array, index, |_, outside, length| shadow[outside / bytes..][..length / bytes].fill(0));
                 }
@@ -267,13 +256,13 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             if let (Some(shadow), Some(garbage)) = (self.shadow_of(at), &mut self.garbage) {
                 scatter(copy, param.dtype, poison_of(shadow), garbage);
             }
-            let (inside, corner) = within(param, &array, index);
-            (slot, inside, corner)
+            within(param, &array, index)
         };
         self.refs[at] = slot;
         self.open[at] = Some(*index);
         let output = self.outputs[at].is_some();
         let memory = &mut self.watch().memories[at];
+        memory.base = slot.ptr;
         memory.inside = output.then_some(inside);
         memory.corner = corner;
         Ok(())
