@@ -162,6 +162,39 @@ fn an_input_shows_what_its_array_held_when_the_block_was_fetched() {
     }
 }
 
+#[test]
+fn checked_launches_see_the_same() {
+    let [_, device] = devices();
+    let x = made(&device, &[48, 128], |at| 10.0 * (at / 1024) as f32);
+    let wide = made(&device, &[32, 512], |_| 0.0f32);
+    let (ids, kept) = (tensor(&device, &[3, 0, 2, 5], &[4]), made(&device, &[56, 128], |at| at as f32));
+    let (counted, block) = (made(&device, &[10], |_| 0), made(&device, &[8, 128], |at| at as f32));
+    let ones = made(&device, &[5], |_| 1.0f32);
+    for seed in 0..20 {
+        for nb in [1, 2, 3] {
+            let want = chained().nb(nb).launch(&device, &x).unwrap().to_vec::<f32>().unwrap();
+            let got = chained().nb(nb).checked(seed).launch(&device, &x).unwrap();
+            expect(&got, &[48, 128], &want);
+        }
+        let want = crossed().launch(&device, &wide).unwrap().to_vec::<f32>().unwrap();
+        expect(&crossed().checked(seed).launch(&device, &wide).unwrap(), &[32, 512], &want);
+        let rows = made(&device, &[32, 128], |at| at as f32);
+        let want = scattered().launch(&device, &ids, &kept, &rows).unwrap().to_vec::<f32>().unwrap();
+        expect(&scattered().checked(seed).launch(&device, &ids, &kept, &rows).unwrap(), &[56, 128], &want);
+        let got = incremented().checked(seed).launch(&device, &counted, &block).unwrap();
+        expect(&got, &[8, 128], &(0..1024).map(|at| at as f32 + 1.0).collect::<Vec<_>>());
+        let (a, b) = nothing_copied().checked(seed).launch(&device, &ones, &ones).unwrap();
+        expect(&a, &[5], &[1.0f32; 5]);
+        expect(&b, &[5], &[1.0f32; 5]);
+        let none = tensor::<i32>(&device, &[], &[0]);
+        expect(&incremented().checked(seed).launch(&device, &none, &block).unwrap(), &[8, 128], &block.to_vec::<f32>().unwrap());
+        // What a step leaves alone in its block is lost, which is no false alarm.
+        let pair = tensor(&device, &[3.0f32, 4.0], &[2]);
+        let error = half_stored().allow(Allow::BlockShape).checked(seed).launch(&device, &pair).unwrap_err();
+        assert_eq!(error.code(), "R017");
+    }
+}
+
 // ---- what is refused -------------------------------------------------------------------------------------------------------
 
 #[tpu_kernel(grid(i: n / 8))]

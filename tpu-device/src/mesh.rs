@@ -119,8 +119,9 @@ impl Mesh {
                 Arg::Scalar(scalar) => Arg::Scalar(scalar),
             })
         };
-        let specs: Vec<ArgSpec<'_>> = of(0).map(ArgSpec::from).collect();
-        let prepared = prepare(first, launchable, &specs)?;
+        let values: Vec<Arg<'_, Tensor>> = of(0).collect();
+        let specs: Vec<ArgSpec<'_>> = values.iter().map(|&arg| arg.into()).collect();
+        let prepared = prepare(first, launchable, &specs, &values)?;
         let (entry, binding) = (&prepared.entry, &prepared.bound.binding);
         let kernel = entry.kernel(launchable)?;
         let (program, compiled) = entry.program(kernel, Executor::Cranelift)?;

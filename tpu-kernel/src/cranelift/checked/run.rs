@@ -101,15 +101,16 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             loop {
                 context.refs = self.refs.as_ptr();
                 self.driver.maps(&mut context, &mut blocks, if ahead { OUTPUTS } else { ALL })?;
+                // What is left is written back before anything is fetched.
+                for (at, index) in blocks.iter().enumerate() {
+                    self.turn(at, index)?;
+                }
                 for pipeline in &mut pipelines {
                     while pipeline.due() {
                         self.know(pipeline, &mut context, &mut blocks, &grid[parallel..])?;
                     }
                     let slot = pipeline.begin();
                     self.show(pipeline.at, &pipeline.index(), slot)?;
-                }
-                for (at, index) in blocks.iter().enumerate() {
-                    self.turn(at, index)?;
                 }
                 context.refs = self.refs.as_ptr();
                 context.grid = self.driver.running.grid.as_ptr();
