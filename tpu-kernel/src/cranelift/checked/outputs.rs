@@ -57,6 +57,22 @@ impl Output {
         }
     }
 
+    /// A block by elements is read back: no poison is what the same parallel step has written of it before.
+    pub(super) fn read_back(&self, (param, array): (&Param, &Array), index: &[i32], thread: u32, shadow: &mut [u8]) {
+        if !self.by_element {
+            return;
+        }
+        let bytes = param.dtype.bytes();
+        param.rows(array, index, |inside, outside, length| {
+            let (first, copy, count) = (inside / bytes, outside / bytes, length / bytes);
+            for (poison, &left) in shadow[copy..copy + count].iter_mut().zip(&self.left[first..first + count]) {
+                if left == thread {
+                    *poison = 0;
+                }
+            }
+        });
+    }
+
     /// The block is left and written back; where nothing says what of it is poison, it counts as written. Gives who else wrote one of its elements, of windows by elements.
     pub(super) fn leave(
         &mut self,

@@ -1,12 +1,13 @@
 //! One checked run: the grid in an order that the seed draws, each window with memory of its own, and everything that is watched.
 //!
-//! Rules: steps along parallel dimensions know nothing of one another: when their indices change, scratch is poison again and the
-//! blocks of outputs are left. Index maps see what they see in an unchecked run.
+//! Rules: steps along parallel dimensions know nothing of one another: when their indices change, scratch is poison again, semaphores
+//! are at 0 and the blocks of outputs are left. Index maps see what they see in an unchecked run.
 
 use super::super::context::{ALL, Context, FIRST, OUTPUTS, RefSlot};
 use super::super::driver::{Driver, advance};
 use super::super::fetch::Pipeline;
 use super::super::memory::poison;
+use super::super::semaphore::Group;
 use super::super::window::{Array, Param, Role};
 use super::garbage::{poison_of, scatter};
 use super::memory::{Memory, Shadow, Touched, filled};
@@ -16,6 +17,7 @@ use super::{CheckedExecutable, Watch, hooks};
 use crate::exec::{Args, Checking, RunError};
 use crate::ir::{MAX_RANK, ParamKind, Semantics, Type};
 use crate::launch::Binding;
+use tpu_microkernels::stream;
 use tpu_microkernels::tile::Rng;
 
 /// A run.
@@ -47,6 +49,8 @@ pub(super) fn run(
     let mut driver = Driver::new(&checked.exe, &binding, args)?;
     let result =
         if binding.grid.iter().any(|&n| n <= 0) { Ok(()) } else { Run::new(checked, &mut driver, checking).and_then(Run::steps) };
+    // Blocks of large outputs are written past the caches.
+    stream::done();
     checked.exe.pool.give(std::mem::take(&mut driver.memory));
     result
 }
@@ -87,6 +91,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         for place in 0..threads {
             let thread = order.at(place);
             if place > 0 {
+                self.rest()?;
                 self.leave_all()?;
                 self.forget();
                 // Each core has a generator of its own.
@@ -201,9 +206,12 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             return Ok(());
         }
         self.driver.inside(at, index, &self.driver.running.grid)?;
+        let declared = &self.checked.exe.kernel.params[at];
+        if let Some(watch) = &self.driver.running.watch {
+            watch.turned(at, &self.driver.running.grid, &declared.loc)?;
+        }
         self.leave(at)?;
         let thread = self.watch().thread;
-        let declared = &self.checked.exe.kernel.params[at];
         let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
         let mut again = false;
         if let Some(output) = &self.outputs[at] {
@@ -228,6 +236,8 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                 if param.role == Role::Input || again {
                     let bytes = param.dtype.bytes();
                     param.rows(&array, index, |_, outside, length| shadow[outside / bytes..][..length / bytes].fill(0));
+                } else if let Some(output) = self.outputs[at].as_ref().filter(|_| param.read_back) {
+                    output.read_back((param, &array), index, thread, shadow);
                 }
             }
             if let (Some(shadow), Some(garbage)) = (self.shadow_of(at), &mut self.garbage) {
@@ -315,14 +325,19 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         }
     }
 
-    /// After the last step: everything lands, is written and is at 0.
-    fn end(&mut self) -> Result<(), RunError> {
-        self.leave_all()?;
+    /// Everything lands, and semaphores are at 0: nothing goes over from one parallel step to another.
+    fn rest(&mut self) -> Result<(), RunError> {
         let running = &mut self.driver.running;
         if let Some(watch) = &mut running.watch {
             watch.settle(&mut running.semaphores)?;
         }
-        running.semaphores.iter().try_for_each(super::super::semaphore::Group::end)?;
+        running.semaphores.iter().try_for_each(Group::end)
+    }
+
+    /// After the last step: everything lands, is at 0 and is written.
+    fn end(&mut self) -> Result<(), RunError> {
+        self.rest()?;
+        self.leave_all()?;
         if self.checking.unwritten {
             return Ok(());
         }
