@@ -493,6 +493,44 @@ fn a_window_by_elements_is_read_back() {
     always("R015", &["a store to operand `o` at [0]"], |seed| launch(seed, true));
 }
 
+#[tpu_kernel(grid(i: 4))]
+fn adds_to_blocks(
+    #[block([n] at (0))] x: In<f32, (D<128>,)>,
+    #[block([n] at (i % 2), revisit(any))] o: Out<f32, (D<128>,)>,
+    first: Scalar<i32>,
+    halves: Scalar<i32>,
+) {
+    if i >= halves && halves > 0 {
+        o.store_at((0,), x.load_at::<(D<64>,)>((0,)));
+    } else if i < 2 {
+        o.store_at((64,), x.load_at::<(D<64>,)>((64,)));
+        if i < first {
+            o.store_at((0,), x.load_at::<(D<64>,)>((0,)));
+        }
+    } else if halves > 0 {
+        o.store(o.load() + x.load());
+    }
+}
+
+/// What a visit left unwritten of a block is poison in the next one, which may write it.
+#[test]
+fn a_block_is_read_back_with_its_poison() {
+    let device = device();
+    let x = made(&device, &[200], |at| at as f32);
+    let kernel = |seed: u64| adds_to_blocks().checked(seed);
+    never(&(0..200).map(|at| 2.0 * (at % 128) as f32).collect::<Vec<_>>(), |seed| kernel(seed).launch(&device, &x, 2, 4));
+    never(&(0..200).map(|at| (at % 128) as f32).collect::<Vec<_>>(), |seed| kernel(seed).launch(&device, &x, 0, 2));
+    always("R017", &["element [0] of operand `o`"], |seed| kernel(seed).launch(&device, &x, 0, 0));
+    for allowed in [false, true] {
+        let launch = |seed: u64, first: i32| match allowed {
+            true => kernel(seed).allow(Allow::Unwritten).launch(&device, &x, first, 4),
+            false => kernel(seed).launch(&device, &x, first, 4),
+        };
+        always("R015", &["a store to operand `o` at [128]", "at grid step [3]"], |seed| launch(seed, 1));
+        always("R015", &["a store to operand `o` at [0]", "at grid step [2]"], |seed| launch(seed, 0));
+    }
+}
+
 #[tpu_kernel(grid(i: n / 128))]
 fn half_written(#[block([n] at (i))] x: In<f32, (D<128>,)>, #[block([n] at (i))] o: Out<f32, (D<128>,)>, whole: Scalar<bool>) {
     if whole || i != 1 {

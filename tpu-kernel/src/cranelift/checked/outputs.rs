@@ -1,8 +1,9 @@
 //! Which elements of outputs are written, and which blocks are visited when.
 //!
 //! Rules: a block is visited in steps that follow one another, and only by steps with the same indices along parallel dimensions:
-//! their order is open. An element inside the array is written before its block is. An entry for each block is kept, of
-//! windows by elements for each element; nothing for a step.
+//! their order is open. An element inside the array is written before its block is, of blocks that
+//! are read back by one of the visits. An entry for each block is kept, of
+//! windows by elements and of blocks that are read back for each element; nothing for a step.
 
 use super::super::window::{Array, Param};
 use super::memory::filled;
@@ -17,6 +18,8 @@ pub(super) struct Output {
     /// Blocks along each dimension; of windows by elements the elements.
     counts: [usize; MAX_RANK],
     by_element: bool,
+    /// Of blocks that are read back: which elements of the array are poison.
+    poison: Vec<u8>,
 }
 
 /// How a block is visited again.
@@ -38,7 +41,8 @@ impl Output {
         }
         let of = |counts: &[usize]| if counts.contains(&0) { 0 } else { counts.iter().product() };
         let left = filled(0, of(&counts[..param.block.len()]))?;
-        Ok(Output { left, counts, by_element })
+        let poison = if param.read_back { filled(1, of(&array.extent[..param.block.len()]))? } else { vec![] };
+        Ok(Output { left, counts, by_element, poison })
     }
 
     fn number(&self, index: &[i32]) -> usize {
@@ -57,19 +61,12 @@ impl Output {
         }
     }
 
-    /// A block by elements is read back: no poison is what the same parallel step has written of it before.
-    pub(super) fn read_back(&self, (param, array): (&Param, &Array), index: &[i32], thread: u32, shadow: &mut [u8]) {
-        if !self.by_element {
-            return;
-        }
+    /// A block is read back, and with it which of its elements are poison.
+    pub(super) fn read_back(&self, (param, array): (&Param, &Array), index: &[i32], shadow: &mut [u8]) {
         let bytes = param.dtype.bytes();
         param.rows(array, index, |inside, outside, length| {
             let (first, copy, count) = (inside / bytes, outside / bytes, length / bytes);
-            for (poison, &left) in shadow[copy..copy + count].iter_mut().zip(&self.left[first..first + count]) {
-                if left == thread {
-                    *poison = 0;
-                }
-            }
+            shadow[copy..copy + count].copy_from_slice(&self.poison[first..first + count]);
         });
     }
 
@@ -90,7 +87,16 @@ impl Output {
         let bytes = param.dtype.bytes();
         param.rows(array, index, |inside, outside, length| {
             let (first, copy, count) = (inside / bytes, outside / bytes, length / bytes);
-            missing = missing.or_else(|| Some(first + shadow?[copy..copy + count].iter().position(|&poison| poison != 0)?));
+            if param.read_back {
+                // A later visit may write what this one has not.
+                let poison = &mut self.poison[first..first + count];
+                match shadow {
+                    Some(shadow) => poison.copy_from_slice(&shadow[copy..copy + count]),
+                    None => poison.fill(0),
+                }
+            } else {
+                missing = missing.or_else(|| Some(first + shadow?[copy..copy + count].iter().position(|&poison| poison != 0)?));
+            }
             if self.by_element {
                 for left in &mut self.left[first..first + count] {
                     if *left != 0 && *left != thread {
@@ -106,8 +112,11 @@ impl Output {
         }
     }
 
-    /// That every block was visited, at the end.
+    /// That every block was visited, and of those that are read back every element written, at the end.
     pub(super) fn complete(&self, operand: &ir::Param, (param, array): (&Param, &Array)) -> Result<(), RunError> {
+        if let Some(element) = self.poison.iter().position(|&poison| poison != 0) {
+            return Err(never(operand, array, element));
+        }
         let Some(mut number) = self.left.iter().position(|&left| left == 0) else { return Ok(()) };
         if !self.by_element {
             let mut element = 0;

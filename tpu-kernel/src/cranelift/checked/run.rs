@@ -213,13 +213,12 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         self.leave(at)?;
         let thread = self.watch().thread;
         let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
-        let mut again = false;
         if let Some(output) = &self.outputs[at] {
             let (operand, step) = (declared.name.clone(), self.driver.running.grid.clone());
             let block = index[..param.block.len()].to_vec();
             match output.again(&block, thread) {
                 Again::New => {}
-                Again::Same if param.read_back => again = true,
+                Again::Same if param.read_back => {}
                 Again::Same => return Err(RunError::Revisited { operand, block, step, loc: declared.loc.clone() }),
                 Again::Other(other) => return Err(self.shared(at, &block, other)),
             }
@@ -233,11 +232,11 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             let slot = param.open(&array, index, copy);
             if let Some(shadow) = self.shadow_of(at) {
                 shadow.fill(1);
-                if param.role == Role::Input || again {
+                if param.role == Role::Input {
                     let bytes = param.dtype.bytes();
                     param.rows(&array, index, |_, outside, length| shadow[outside / bytes..][..length / bytes].fill(0));
                 } else if let Some(output) = self.outputs[at].as_ref().filter(|_| param.read_back) {
-                    output.read_back((param, &array), index, thread, shadow);
+                    output.read_back((param, &array), index, shadow);
                 }
             }
             if let (Some(shadow), Some(garbage)) = (self.shadow_of(at), &mut self.garbage) {
