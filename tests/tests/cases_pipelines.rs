@@ -26,9 +26,9 @@ fn full(numbers: &[f32]) -> Vec<f32> {
 // ---- report 1: a kernel that changes the array that its index maps read -----------------------------------------------------
 
 #[tpu_kernel(grid(i: n))]
-fn redirected<DEPTH: Dim>(
+fn redirected<NB: Dim>(
     #[prefetch([n])] mut ids: Prefetch<i32, 1>,
-    #[block([m, 128] at (ids.read(i), 0), buffered(DEPTH))] x: In<f32, (D<8>, D<128>)>,
+    #[block([m, 128] at (ids.read(i), 0), buffered(NB))] x: In<f32, (D<8>, D<128>)>,
     #[block([8 * n, 128] at (i, 0))] o: Out<f32, (D<8>, D<128>)>,
 ) {
     if i == 0 {
@@ -54,9 +54,9 @@ fn redirected_by_default(
 }
 
 #[tpu_kernel(grid(i: n))]
-fn redirected_ahead<DEPTH: Dim>(
+fn redirected_ahead<NB: Dim>(
     #[prefetch([n])] mut ids: Prefetch<i32, 1>,
-    #[block([m, 128] at (ids.read(i), 0), buffered(DEPTH), lookahead)] x: In<f32, (D<8>, D<128>)>,
+    #[block([m, 128] at (ids.read(i), 0), buffered(NB), lookahead)] x: In<f32, (D<8>, D<128>)>,
     #[block([8 * n, 128] at (i, 0))] o: Out<f32, (D<8>, D<128>)>,
 ) {
     if i == 0 {
@@ -72,7 +72,7 @@ fn report_01_the_depth_of_a_pipeline_shows() {
     for device in devices() {
         let ids = tensor(&device, &[0, 1, 2, 3, 4, 5], &[6]);
         let x = numbered(&device, 6);
-        let by_depth = |depth: usize| redirected().depth(depth).launch(&device, &ids, &x).unwrap();
+        let by_depth = |depth: usize| redirected().nb(depth).launch(&device, &ids, &x).unwrap();
         expect(&by_depth(1), &[48, 128], &full(&[0.0, 3.0, 3.0, 3.0, 3.0, 3.0]));
         expect(&by_depth(2), &[48, 128], &full(&[0.0, 1.0, 3.0, 3.0, 3.0, 3.0]));
         expect(&by_depth(3), &[48, 128], &full(&[0.0, 1.0, 2.0, 3.0, 3.0, 3.0]));
@@ -88,15 +88,15 @@ fn report_01_the_depth_of_a_pipeline_shows() {
         // An index outside, written in time or too late to matter.
         let outside = tensor(&device, &[0, 1, 7], &[3]);
         for depth in [1, 2] {
-            let o = redirected().depth(depth).launch(&device, &outside, &x).unwrap();
+            let o = redirected().nb(depth).launch(&device, &outside, &x).unwrap();
             expect(&o, &[24, 128], &full(&[0.0, if depth == 1 { 3.0 } else { 1.0 }, 3.0]));
         }
-        let error = failed(redirected().depth(3).launch(&device, &outside, &x));
+        let error = failed(redirected().nb(3).launch(&device, &outside, &x));
         assert!(error.to_string().contains("block index 7") && error.to_string().contains("[2]"), "{error}");
 
         // What is read only is the same with any depth.
         let few = tensor(&device, &[2], &[1]);
-        expect(&redirected().depth(1).launch(&device, &few, &x).unwrap(), &[8, 128], &full(&[2.0]));
+        expect(&redirected().nb(1).launch(&device, &few, &x).unwrap(), &[8, 128], &full(&[2.0]));
     }
 }
 
@@ -105,7 +105,7 @@ fn lookahead_fetches_the_next_block_that_differs() {
     for device in devices() {
         let ids = tensor(&device, &[0, 0, 0, 5, 5, 4, 1], &[7]);
         let x = numbered(&device, 6);
-        let by_depth = |depth: usize| redirected_ahead().depth(depth).launch(&device, &ids, &x).unwrap();
+        let by_depth = |depth: usize| redirected_ahead().nb(depth).launch(&device, &ids, &x).unwrap();
         expect(&by_depth(1), &[56, 128], &full(&[0.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0]));
         expect(&by_depth(2), &[56, 128], &full(&[0.0, 0.0, 0.0, 5.0, 3.0, 3.0, 3.0]));
         expect(&by_depth(3), &[56, 128], &full(&[0.0, 0.0, 0.0, 5.0, 5.0, 4.0, 3.0]));
@@ -116,11 +116,11 @@ fn lookahead_fetches_the_next_block_that_differs() {
 // ---- 22: a gather with any pipeline ----------------------------------------------------------------------------------------
 
 #[tpu_kernel(grid(i: n))]
-fn gathered<DEPTH: Dim>(
+fn gathered<NB: Dim>(
     #[prefetch([n])] ids: Prefetch<i32, 1>,
-    #[block([m, 128] at (ids.read(i), 0), buffered(DEPTH))] x: In<f32, (D<8>, D<128>)>,
-    #[block([m, 128] at (ids.read(i), 0), lookahead, buffered(DEPTH))] y: In<f32, (D<8>, D<128>)>,
-    #[block([8 * n, 128] at (i, 0), buffered(DEPTH))] o: Out<f32, (D<8>, D<128>)>,
+    #[block([m, 128] at (ids.read(i), 0), buffered(NB))] x: In<f32, (D<8>, D<128>)>,
+    #[block([m, 128] at (ids.read(i), 0), lookahead, buffered(NB))] y: In<f32, (D<8>, D<128>)>,
+    #[block([8 * n, 128] at (i, 0), buffered(NB))] o: Out<f32, (D<8>, D<128>)>,
 ) {
     o.store(x.load() + y.load());
 }
@@ -132,7 +132,7 @@ fn case_22_block_gather_with_any_number_of_buffers() {
         let ids = tensor(&device, &blocks, &[8]);
         for depth in [1, 2, 3, 16] {
             let x = numbered(&device, 4);
-            let o = gathered().depth(depth).launch(&device, &ids, &x, &x).unwrap();
+            let o = gathered().nb(depth).launch(&device, &ids, &x, &x).unwrap();
             expect(&o, &[64, 128], &full(&blocks.map(|n| 2.0 * n as f32)));
         }
     }
@@ -195,15 +195,15 @@ fn case_12_without_it_the_block_is_poison() {
 // ---- memory and the chip ---------------------------------------------------------------------------------------------------
 
 #[tpu_kernel(grid(i: m / 512))]
-fn copied<DEPTH: Dim>(
-    #[block([m, 1024] at (i, 0), buffered(DEPTH))] x: In<f32, (D<512>, D<1024>)>,
+fn copied<NB: Dim>(
+    #[block([m, 1024] at (i, 0), buffered(NB))] x: In<f32, (D<512>, D<1024>)>,
     #[block([m, 1024] at (i, 0), buffered(1))] o: Out<f32, (D<512>, D<1024>)>,
 ) {
     o.store(x.load());
 }
 
 fn built(depth: usize) -> Built {
-    Built::new(&copied().depth(depth), &[DType::F32]).unwrap()
+    Built::new(&copied().nb(depth), &[DType::F32]).unwrap()
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn each_buffer_counts_against_vector_memory() {
     // A block that never changes has one buffer whatever is said.
     built(16).bind(&Chip::V5E, &[(DType::F32, vec![512, 1024])]).unwrap();
     let [device, _] = devices();
-    let error = refused(copied().depth(16).launch(&device, &made(&device, &[1024, 1024], |_| 0.0f32)));
+    let error = refused(copied().nb(16).launch(&device, &made(&device, &[1024, 1024], |_| 0.0f32)));
     assert_eq!(error.code(), "L011");
 }
 
@@ -247,7 +247,7 @@ fn the_chip_has_one_or_two_buffers() {
     assert_eq!((two.matches("pipeline_mode<double_buffered>").count(), modes(&two)), (1, 2), "{two}");
     let error = mosaic(3).unwrap_err();
     assert_eq!(error.code(), "M019");
-    let ahead = Built::new(&redirected_ahead().depth(2), &[DType::I32, DType::F32]).unwrap();
+    let ahead = Built::new(&redirected_ahead().nb(2), &[DType::I32, DType::F32]).unwrap();
     assert_eq!(ahead.legalised(&Chip::V6E).unwrap_err().code(), "M019");
 
     let sums = Built::new(&summed_in_rows(), &[DType::F32]).unwrap();

@@ -42,8 +42,13 @@ impl Bindings {
         let binding = bind(kernel, chip, &inputs, config)?;
         let covered = kernel
             .outputs()
-            // A whole array is filled with poison before the first step.
-            .map(|(at, param)| param.window().is_none_or(|window| is_covered(window, &binding.arrays[at], &binding.grid)))
+            // A whole array is filled with poison before the first step, one that is shared with what the input has.
+            .map(|(at, param)| {
+                param
+                    .window()
+                    .filter(|_| param.alias.is_none())
+                    .is_none_or(|window| is_covered(window, &binding.arrays[at], &binding.grid))
+            })
             .collect();
         let inputs = inputs.into_iter().map(|(_, dims)| dims).collect();
         let bound = Arc::new(Bound { inputs, sizes: config.sizes.clone(), binding, covered });

@@ -96,6 +96,7 @@ pub(crate) fn kernel(kernel: &Kernel, errors: &mut Errors) {
     }
     kernel.params.iter().for_each(|param| operand(kernel, param, complete, errors));
     crate::memory::order(kernel, errors);
+    crate::alias::check(kernel, errors);
     if !complete {
         return;
     }

@@ -347,6 +347,10 @@ fn stage(model: &Kernel) -> TokenStream {
         quote_spanned!(g.name.span()=> ::tpu_kernel::lang::expanded::grid(#text, #extent, ::tpu_kernel::ir::Semantics::#semantics);)
     });
     let operands = params.iter().map(|p| operand(model, p));
+    let aliases = params.iter().filter_map(|p| {
+        let (output, input) = (p.name.to_string(), p.alias.as_ref()?.to_string());
+        Some(quote!(::tpu_kernel::lang::expanded::alias(#output, #input);))
+    });
     // Every size and index is there for the body to name; most bodies name few.
     let size_lets = sizes.iter().map(|s| {
         let text = s.to_string();
@@ -380,6 +384,7 @@ fn stage(model: &Kernel) -> TokenStream {
         fn __tpu_kernel_record<#(#bounds),*> #no_arguments {
             #(#grid)*
             #(#operands)*
+            #(#aliases)*
             #(#size_lets)*
             #(#index_lets)*
             #body

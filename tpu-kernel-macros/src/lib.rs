@@ -5,6 +5,7 @@
 //! when it is called; `lower` rewrites the body's control flow. Every error is collected, names the
 //! user's token, and leaves a stub behind, so that one mistake is one error.
 
+mod alias;
 mod carries;
 mod carry;
 mod check;

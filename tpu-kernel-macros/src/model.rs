@@ -35,6 +35,8 @@ pub(crate) struct Param {
     pub(crate) ty: Type,
     pub(crate) element: Type,
     pub(crate) role: Role,
+    /// The input whose array it shares.
+    pub(crate) alias: Option<Ident>,
 }
 
 /// The role of an operand.

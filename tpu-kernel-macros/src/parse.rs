@@ -218,7 +218,8 @@ fn param(input: &FnArg, errors: &mut Errors) -> Option<Param> {
         return None;
     };
     let role = role(&word, &ty, &input.attrs, &pattern.ident, errors)?;
-    Some(Param { name: pattern.ident.clone(), mutable: pattern.mutability, ty, element, role })
+    let alias = crate::alias::parse(&input.attrs, errors);
+    Some(Param { name: pattern.ident.clone(), mutable: pattern.mutability, ty, element, role, alias })
 }
 
 /// The name of an operand's type and its element type.
@@ -276,8 +277,8 @@ fn role(word: &Ident, ty: &Type, attributes: &[Attribute], name: &Ident, errors:
                     return None;
                 }
             }
-        } else if !attribute.path().is_ident("doc") && !attribute.path().is_ident("allow") {
-            errors.over(attribute, "unknown attribute: an operand takes `#[block([m, k] at (i, kk))]`, `#[scratch]`, `#[hbm([m, k])]` or `#[prefetch([n])]`");
+        } else if !["doc", "allow", "alias"].iter().any(|word| attribute.path().is_ident(word)) {
+            errors.over(attribute, "unknown attribute: an operand takes `#[block([m, k] at (i, kk))]`, `#[scratch]`, `#[hbm([m, k])]`, `#[prefetch([n])]` or `#[alias(x)]`");
         }
     }
     if array.is_some() || memory::is_handle(word) {

@@ -63,7 +63,7 @@ fn revisit(input: ParseStream<'_>, word: &Ident) -> syn::Result<bool> {
 pub(crate) fn check(window: &Window, output: bool, blocks: &[Ident], errors: &mut Errors) {
     let Pipelining { buffers, lookahead, revisit } = &window.pipelining;
     if let Some(buffers) = buffers.as_ref().filter(|buffers| padding(buffers, blocks).is_none()) {
-        errors.over(buffers, "the number of buffers is a number or a block size: `buffered(3)`, `buffered(DEPTH)`");
+        errors.over(buffers, "the number of buffers is a number or a block size: `buffered(3)`, `buffered(NB)`");
     }
     if let Some(word) = lookahead.as_ref().filter(|_| output) {
         errors.at(word.span(), "`lookahead` is for inputs: a block of an output is not fetched");

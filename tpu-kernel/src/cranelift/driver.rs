@@ -121,6 +121,10 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             };
             arrays.push(found.transpose()?);
         }
+        if let Some((output, input)) = kernel.aliases().find(|&(output, input)| binding.arrays[output] != binding.arrays[input]) {
+            let (param, got) = (&kernel.params[output], &binding.arrays[output]);
+            return Err(mismatch(param, &binding.arrays[input], param.ty.dtype(), got));
+        }
         let (prefetched, bytes) = prefetched(kernel, binding, exe.windows.bytes)?;
         let memory = exe.pool.take(bytes)?;
         let running = Running {
@@ -166,14 +170,13 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             let (Some(array), None) = (self.arrays[at], param.window()) else { continue };
             extents[at] = array.extent.map(|n| n as i64);
             let mut slot = RefSlot { ptr: array.pointer, strides: array.stride.map(|n| n as i64) };
-            let dims = &self.binding.arrays[at];
-            let elements: usize = if dims.contains(&0) { 0 } else { dims.iter().product() };
+            let elements = self.elements(at);
             // SAFETY: an array has the elements of its shape, and the memory of a run has room for the copies of prefetched ones.
             unsafe {
                 if let Some(offset) = self.prefetched[at] {
                     slot.ptr = base.add(offset);
                     std::ptr::copy_nonoverlapping(array.pointer, slot.ptr, elements * param.ty.dtype().bytes());
-                } else if param.is_output() {
+                } else if param.is_output() && param.alias.is_none() {
                     poison(slot.ptr, param.ty.dtype(), elements);
                 }
             }
@@ -205,6 +208,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     }
 
     pub(super) fn steps(&mut self) -> Result<(), RunError> {
+        self.share();
         if self.binding.grid.iter().any(|&n| n <= 0) {
             return Ok(());
         }
@@ -256,11 +260,28 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         }
     }
 
+    /// Outputs that share the array of an input start as it, and the input is that array from then on.
+    pub(super) fn share(&mut self) {
+        for (output, input) in self.exe.kernel.aliases() {
+            let (Some(to), Some(from)) = (self.arrays[output], self.arrays[input]) else { continue };
+            let dtype = self.exe.kernel.params[output].ty.dtype();
+            // SAFETY: both arrays have the elements of one shape and type, and an array to write is apart from all others.
+            unsafe { std::ptr::copy_nonoverlapping(from.pointer, to.pointer, self.elements(output) * dtype.bytes()) };
+            self.arrays[input] = Some(to);
+        }
+    }
+
+    /// How many elements the array of an operand has.
+    fn elements(&self, at: usize) -> usize {
+        let dims = &self.binding.arrays[at];
+        if dims.contains(&0) { 0 } else { dims.iter().product() }
+    }
+
     /// Arrays whose blocks are read before they are written start as poison.
     pub(super) fn unvisited(&self) {
-        for (at, dims) in self.binding.arrays.iter().enumerate() {
+        for at in self.exe.kernel.outputs().filter(|(_, param)| param.alias.is_none()).map(|(at, _)| at) {
             if let Some((param, array)) = self.window(at).filter(|(param, _)| param.read_back) {
-                let elements = if dims.contains(&0) { 0 } else { dims.iter().product() };
+                let elements = self.elements(at);
                 // SAFETY: an array has the elements of its shape.
                 unsafe { poison(array.pointer, param.dtype, elements) };
             }

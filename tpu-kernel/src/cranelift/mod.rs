@@ -66,7 +66,7 @@ pub struct Executable {
     map_sites: Vec<Site>,
     summary: PlanSummary,
     windows: Windows,
-    /// Whether it shows when blocks of inputs are fetched: the body changes what their index maps read.
+    /// Whether it shows when blocks of inputs are fetched: what they are made from changes.
     ahead: bool,
     pool: Pool,
 }
@@ -95,8 +95,8 @@ impl Executable {
     /// and where there are any, each window has memory of its own.
     fn compile_watching(kernel: &Kernel, features: Features, watched: &[bool]) -> Result<Executable, String> {
         let compiled = jit::compile(kernel, features, watched)?;
-        let (ahead, direct) = (Roots::of(kernel).writes_prefetched(kernel), watched.is_empty());
-        let windows = Windows::new(kernel, compiled.summary.arena_bytes, ahead && direct, direct);
+        let (ahead, direct) = (Roots::of(kernel).changes_inputs(kernel), watched.is_empty());
+        let windows = Windows::new(kernel, compiled.summary.arena_bytes, ahead, direct);
         let windows = windows.ok_or("its windows are too large")?;
         Ok(Executable {
             kernel: kernel.clone(),

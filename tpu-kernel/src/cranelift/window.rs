@@ -89,7 +89,8 @@ impl Windows {
             let copies = if early && role == Role::Input { pipelining.depth() + 1 } else { 1 };
             bytes = bytes.checked_add(copy_bytes.checked_mul(copies)?)?;
             let overwritten = direct && role == Role::Output && overwrites(kernel, at);
-            let in_place = direct && may_stay_in_place(kernel, at) && (role == Role::Input || overwritten);
+            let in_place =
+                direct && may_stay_in_place(kernel, at) && !kernel.is_aliased(at) && (role == Role::Input || overwritten);
             let read_back = role == Role::Output && !overwritten && pipelining.revisit == Revisit::Any;
             params.push(Some(Param {
                 dtype,

@@ -61,6 +61,7 @@ pub(super) fn illegal(rule: &legalise::Rule) -> &'static str {
         legalise::Rule::Whole { .. } => "make the memory smaller, or start at constants, so that only that part is loaded",
         legalise::Rule::Semaphores { .. } => "wait for several copies with one semaphore",
         legalise::Rule::Pipelining(_) => "the simulator runs it; for the chip say `buffered(1)`, `buffered(2)` or nothing",
+        legalise::Rule::SharedPadding { .. } => "give both windows the same padding before the array",
         legalise::Rule::Vector { .. } => "give it a second dimension, as in [1, n], or cast it to 32 bits as it is loaded",
     }
 }
@@ -117,6 +118,7 @@ fn rule(rule: &Rule) -> &'static str {
             "devices share what the launch gives each of them; windows and the memory of a region come and go on their own"
         }
         Rule::Pipelining { .. } => "leave the word out; two buffers already let a block arrive while the last one is computed",
+        Rule::Alias { .. } => "name an input array of the same element type and sizes, each for one output",
         Rule::ViewStrides { .. } => "reshape the whole memory before taking a part of it, or load the part and reshape the tile",
         Rule::ScalarBits { .. } => "read the elements as they are, and take them apart with shifts",
         Rule::OperandRole { .. } => "the operand's row in docs/ir.md says where it lies",
@@ -137,6 +139,7 @@ pub(super) fn launch(error: &LaunchError) -> String {
         LaunchError::BlocksMissing { .. } => "the block sizes are the kernel's type parameters with the bound `Dim`".to_string(),
         LaunchError::Unbound { what, .. } => format!("what only outputs have, here the {what}, is set by its lower-case name"),
         LaunchError::BlockIndex { index, extent, block, blocks, .. } => index_help(*index, Some(*extent), Some(*block), *blocks),
+        LaunchError::Alias { .. } => "give both the same sizes".to_string(),
         LaunchError::EmptyGrid { .. } => "give the grid at least one step for every block of the output".to_string(),
         LaunchError::SizeRange { .. } => "check the expression against the arrays that are passed".to_string(),
         LaunchError::Vmem { .. } => {

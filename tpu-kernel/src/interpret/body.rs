@@ -10,6 +10,7 @@ use crate::exec::{Log, Printed, RunError};
 use crate::ir::{BinaryOp, Kernel, Literal, Loc, MAX_RANK, Op, OpKind, Param, Region, Shape, Type, Value, Window, eval};
 use crate::launch::Binding;
 use crate::math;
+use std::collections::HashMap;
 
 /// The state of a running kernel.
 pub(super) struct Machine<'a> {
@@ -18,6 +19,8 @@ pub(super) struct Machine<'a> {
     /// The running step.
     pub(super) step: Vec<i32>,
     pub(super) memories: Memories,
+    /// By output: the array that it shares with an input.
+    pub(super) shared: HashMap<usize, View>,
     pub(super) counters: Counters,
     /// Values that are defined, by number.
     pub(super) values: Vec<Option<Data>>,
@@ -31,7 +34,17 @@ impl<'a> Machine<'a> {
     pub(super) fn new(kernel: &'a Kernel, binding: &'a Binding, log: Log<'a>) -> Machine<'a> {
         let step = vec![0; binding.grid.len()];
         let values = vec![None; kernel.types.len()];
-        Machine { kernel, binding, step, memories: Memories::default(), counters: Counters::default(), values, random: None, log }
+        Machine {
+            kernel,
+            binding,
+            step,
+            memories: Memories::default(),
+            shared: HashMap::new(),
+            counters: Counters::default(),
+            values,
+            random: None,
+            log,
+        }
     }
 
     /// What the index map gives for the running step.
@@ -312,6 +325,17 @@ impl<'a> Machine<'a> {
         let values: Vec<Shown> = op.operands.iter().map(shown).collect();
         let printed = Printed { step: self.step.clone(), text: format(text, &values), loc: op.loc.clone() };
         (self.log)(&printed);
+    }
+
+    /// Keeps an array that an output shares with an input.
+    pub(super) fn share(&mut self, output: usize, name: &str, elements: Tile) {
+        let view = self.memories.add(name, elements);
+        self.shared.insert(output, view);
+    }
+
+    /// The array that an output shares with an input.
+    pub(super) fn shared(&mut self, output: usize) -> &mut Tile {
+        self.memories.elements(&self.shared[&output].clone())
     }
 
     /// The elements of an operand's memory.

@@ -27,6 +27,10 @@ pub(super) fn check(kernel: &Kernel, binding: &Binding, args: &Args<'_, '_>) -> 
         }
     }
 
+    if let Some((output, input)) = kernel.aliases().find(|&(output, input)| binding.arrays[output] != binding.arrays[input]) {
+        let (param, got) = (&kernel.params[output], &binding.arrays[output]);
+        return Err(mismatch(param, &binding.arrays[input], param.ty.dtype(), got));
+    }
     for ((at, param), array) in kernel.inputs().zip(args.inputs) {
         check_array(param, &binding.arrays[at], array.dtype, array.shape, array.bytes.len())?;
     }

@@ -4,10 +4,10 @@
 //! lookahead, as many different blocks as it has buffers for, however far ahead their steps are. The index map is evaluated and
 //! the block is read at that moment, once for each step; a block that stays is not read again.
 
+use super::advance;
+use super::arrays::Arrays;
 use super::body::Machine;
-use super::tile::Tile;
-use super::{advance, window};
-use crate::exec::{ArrayRef, RunError};
+use crate::exec::RunError;
 use crate::ir::Kernel;
 use crate::launch::Binding;
 use std::collections::VecDeque;
@@ -23,9 +23,8 @@ pub(super) struct Fetches<'a> {
 
 /// The pipeline of one window.
 struct Pipeline {
-    /// Its operand, and which input that is.
+    /// Its operand.
     at: usize,
-    input: usize,
     /// The block in use, then those that wait for their step.
     blocks: VecDeque<Block>,
     /// The first step whose map is not evaluated yet, by its indices and by its number; no indices after the last.
@@ -37,7 +36,8 @@ struct Block {
     /// The first step that uses it.
     from: u64,
     index: Vec<i32>,
-    elements: Tile,
+    /// Their bits.
+    elements: Vec<u32>,
 }
 
 impl Pipeline {
@@ -52,13 +52,13 @@ impl Pipeline {
 impl<'a> Fetches<'a> {
     pub(super) fn new(kernel: &'a Kernel, binding: &'a Binding) -> Fetches<'a> {
         let first = || Some(vec![0; binding.grid.len()]);
-        let inputs = kernel.inputs().enumerate().filter(|(_, (_, param))| param.window().is_some());
-        let pipeline = |(input, (at, _))| Pipeline { at, input, blocks: VecDeque::new(), next: first(), number: 0 };
+        let inputs = kernel.inputs().filter(|(_, param)| param.window().is_some());
+        let pipeline = |(at, _)| Pipeline { at, blocks: VecDeque::new(), next: first(), number: 0 };
         Fetches { kernel, binding, begun: 0, windows: inputs.map(pipeline).collect() }
     }
 
     /// Fetches what is due before the machine's step runs, and shows each window its block.
-    pub(super) fn step(&mut self, machine: &mut Machine<'_>, inputs: &[ArrayRef<'_>]) -> Result<(), RunError> {
+    pub(super) fn step(&mut self, machine: &mut Machine<'_>, arrays: &Arrays<'_, '_>) -> Result<(), RunError> {
         let now = self.begun;
         self.begun += 1;
         for pipeline in &mut self.windows {
@@ -80,8 +80,7 @@ impl<'a> Fetches<'a> {
                 machine.inside(param, window, &index, &self.binding.arrays[pipeline.at])?;
                 machine.step = step;
                 if pipeline.blocks.back().is_none_or(|last| last.index != index) {
-                    let mut elements = Tile::poison(param.ty.dtype(), param.ty.shape())?;
-                    window::read(window, &index, &inputs[pipeline.input], &mut elements);
+                    let elements = arrays.block(machine, pipeline.at, window, &index);
                     pipeline.blocks.push_back(Block { from: pipeline.number, index, elements });
                 }
                 pipeline.number += 1;
@@ -89,7 +88,7 @@ impl<'a> Fetches<'a> {
             }
             pipeline.leave(now);
             if let Some(block) = pipeline.blocks.front().filter(|block| block.from == now) {
-                machine.elements(pipeline.at).bits.clone_from(&block.elements.bits);
+                machine.elements(pipeline.at).bits.clone_from(&block.elements);
             }
         }
         Ok(())

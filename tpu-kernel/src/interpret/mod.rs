@@ -4,6 +4,7 @@
 //! definitions of elementwise operations ([`crate::ir::eval`], [`crate::math`]) with constant folding
 //! and code generation, and nothing else with any executor.
 
+mod arrays;
 mod body;
 mod check;
 mod dot;
@@ -17,9 +18,10 @@ mod sort;
 mod tile;
 mod window;
 
-use crate::exec::{Args, ArrayMut, ArrayRef, RunError};
+use crate::exec::{Args, RunError};
 use crate::ir::{Kernel, Literal, ParamKind, Revisit, Roots, Shape};
 use crate::launch::Binding;
+use arrays::Arrays;
 use body::Machine;
 use fetch::Fetches;
 use tile::{Data, Tile};
@@ -34,42 +36,49 @@ use tile::{Data, Tile};
 pub fn run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), RunError> {
     check::check(kernel, binding, args)?;
     if binding.grid.iter().any(|&extent| extent <= 0) {
+        for (output, input) in kernel.aliases() {
+            let [to, from] = [kernel.outputs().position(|(at, _)| at == output), kernel.inputs().position(|(at, _)| at == input)];
+            if let (Some(to), Some(from)) = (to, from) {
+                args.outputs[to].bytes.copy_from_slice(args.inputs[from].bytes);
+            }
+        }
         return Ok(());
     }
     room(kernel)?;
     let mut machine = Machine::new(kernel, binding, &mut *args.log);
-    enter(kernel, binding, args.inputs, args.scalars, &mut machine)?;
-    let ended = steps(kernel, binding, args.inputs, args.outputs, &mut machine);
+    let mut arrays = Arrays::new(kernel, args.inputs, args.outputs);
+    enter(kernel, binding, &arrays, args.scalars, &mut machine)?;
+    let ended = steps(kernel, binding, &mut arrays, &mut machine);
     // Also after an error: outputs hold what was written before.
-    for ((at, param), array) in kernel.outputs().zip(args.outputs.iter_mut()) {
-        if param.window().is_none() {
-            window::set_all(array, machine.elements(at));
-        }
-    }
+    arrays.finish(kernel, &mut machine);
     ended?;
     machine.counters.end(0)
 }
 
-/// Gives each operand its memory, its semaphores or its scalar.
+/// Gives each operand its memory, its semaphores or its scalar, and each array that is shared its memory.
 fn enter(
     kernel: &Kernel,
     binding: &Binding,
-    inputs: &[ArrayRef<'_>],
+    arrays: &Arrays<'_, '_>,
     scalars: &[Literal],
     machine: &mut Machine<'_>,
 ) -> Result<(), RunError> {
-    let (mut scalars, mut inputs) = (scalars.iter(), inputs.iter());
+    for (at, param) in kernel.outputs() {
+        if let Some(elements) = arrays.shared(kernel, at) {
+            machine.share(at, &param.name, elements?);
+        }
+    }
+    let (mut scalars, mut inputs) = (scalars.iter(), 0..);
     for (at, (param, operand)) in kernel.params.iter().zip(&kernel.body.args).enumerate() {
-        let input = if param.is_input() { inputs.next() } else { None };
-        let data = match (&param.kind, input) {
-            (ParamKind::Scalar, _) => Data::Scalar(*scalars.next().expect("counted")),
-            (ParamKind::InArray(_) | ParamKind::Prefetch(_), Some(array)) => {
-                let shape = Shape::try_new(array.shape).expect("a binding has extents of 31 bits");
-                let mut elements = Tile::poison(array.dtype, shape)?;
-                window::get_all(array, &mut elements);
-                Data::Memory(machine.memories.add(&param.name, elements))
+        let nth = if param.is_input() { inputs.next() } else { None };
+        let shared = kernel.aliases().find(|&(output, input)| output == at || input == at);
+        let data = match (&param.kind, nth, shared) {
+            (ParamKind::Scalar, ..) => Data::Scalar(*scalars.next().expect("counted")),
+            (ParamKind::InArray(_) | ParamKind::OutArray(_), _, Some((output, _))) => Data::Memory(machine.shared[&output].clone()),
+            (ParamKind::InArray(_) | ParamKind::Prefetch(_), Some(nth), _) => {
+                Data::Memory(machine.memories.add(&param.name, arrays.input(nth)?))
             }
-            (ParamKind::OutArray(_), _) => {
+            (ParamKind::OutArray(_), ..) => {
                 let shape = Shape::try_new(&binding.arrays[at]).expect("a binding has extents of 31 bits");
                 Data::Memory(machine.memories.add(&param.name, Tile::poison(param.ty.dtype(), shape)?))
             }
@@ -80,73 +89,48 @@ fn enter(
     Ok(())
 }
 
-fn steps(
-    kernel: &Kernel,
-    binding: &Binding,
-    inputs: &[ArrayRef<'_>],
-    outputs: &mut [ArrayMut<'_>],
-    machine: &mut Machine<'_>,
-) -> Result<(), RunError> {
-    for ((at, param), array) in kernel.outputs().zip(outputs.iter_mut()) {
-        if param.window().is_some_and(|window| window.pipelining.revisit == Revisit::Any) {
-            let shape = Shape::try_new(&binding.arrays[at]).expect("a binding has extents of 31 bits");
-            window::set_all(array, &Tile::poison(param.ty.dtype(), shape)?);
-        }
-    }
+fn steps(kernel: &Kernel, binding: &Binding, arrays: &mut Arrays<'_, '_>, machine: &mut Machine<'_>) -> Result<(), RunError> {
+    arrays.unvisited(kernel, binding)?;
     // The block that each window shows; none before the first step.
     let mut blocks: Vec<Option<Vec<i32>>> = vec![None; kernel.params.len()];
-    // When blocks of inputs are fetched shows only where the body changes what their maps read.
-    let mut early = Roots::of(kernel).writes_prefetched(kernel).then(|| Fetches::new(kernel, binding));
+    // When blocks of inputs are fetched shows only where what they are made from changes.
+    let mut early = Roots::of(kernel).changes_inputs(kernel).then(|| Fetches::new(kernel, binding));
     loop {
         // All maps before any check: those of inputs, then those of outputs.
         let mut indices: Vec<Option<Vec<i32>>> = vec![None; kernel.params.len()];
         for (at, param) in kernel.inputs().filter(|_| early.is_none()).chain(kernel.outputs()) {
             indices[at] = param.window().map(|window| machine.mapped(window)).transpose()?;
         }
-        let mut arrays = inputs.iter();
-        let mut outputs = outputs.iter_mut();
         for (at, param) in kernel.params.iter().enumerate() {
-            let input = if param.is_input() { arrays.next() } else { None };
-            let output = if param.is_output() { outputs.next() } else { None };
             let (Some(window), Some(next)) = (param.window(), indices[at].take()) else { continue };
             machine.inside(param, window, &next, &binding.arrays[at])?;
             if blocks[at].as_ref() == Some(&next) {
                 continue;
             }
-            let memory = machine.elements(at);
-            if let Some(array) = input {
-                window::read(window, &next, array, memory);
+            if let Some(last) = blocks[at].as_ref().filter(|_| param.is_output()) {
+                arrays.write(machine, at, window, last);
             }
-            if let Some(array) = output {
-                if let Some(last) = &blocks[at] {
-                    window::write(window, last, array, memory);
-                }
-                match window.pipelining.revisit {
-                    Revisit::Immediate => memory.fill_with_poison(),
-                    Revisit::Any => window::read(window, &next, &shared(array), memory),
-                }
+            if param.is_output() && window.pipelining.revisit == Revisit::Immediate {
+                machine.elements(at).fill_with_poison();
+            } else {
+                arrays.read(machine, at, window, &next);
             }
             blocks[at] = Some(next);
         }
         if let Some(early) = &mut early {
-            early.step(machine, inputs)?;
+            early.step(machine, arrays)?;
         }
         machine.region(&kernel.body, None)?;
         if !advance(&mut machine.step, &binding.grid) {
             break;
         }
     }
-    for ((at, param), array) in kernel.outputs().zip(outputs.iter_mut()) {
+    for (at, param) in kernel.outputs() {
         if let (Some(window), Some(last)) = (param.window(), &blocks[at]) {
-            window::write(window, last, array, machine.elements(at));
+            arrays.write(machine, at, window, last);
         }
     }
     Ok(())
-}
-
-/// An output array, to be read.
-fn shared<'a>(array: &'a ArrayMut<'_>) -> ArrayRef<'a> {
-    ArrayRef { dtype: array.dtype, shape: array.shape, bytes: array.bytes }
 }
 
 /// Whether the host would give the memory of all tiles at once: each stays until it is computed again.

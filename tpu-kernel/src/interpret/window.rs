@@ -8,22 +8,23 @@ use super::tile::{Tile, ravel, unravel};
 use crate::exec::{ArrayMut, ArrayRef};
 use crate::ir::{DType, Literal, MAX_RANK, Window};
 
-/// Fills the window with that block.
-pub(super) fn read(window: &Window, block: &[i32], array: &ArrayRef<'_>, memory: &mut Tile) {
-    for position in 0..memory.bits.len() {
-        let element = match place(window, block, array.shape, position) {
-            Some(at) => get(array.dtype, array.bytes, at),
-            None => Literal::poison(array.dtype),
-        };
-        memory.bits[position] = element.bits();
-    }
+/// The bits of a block of an array of that type and shape, whose elements `element` gives.
+pub(super) fn read(
+    window: &Window,
+    block: &[i32],
+    (dtype, array): (DType, &[usize]),
+    element: impl Fn(usize) -> Literal,
+) -> Vec<u32> {
+    let poison = Literal::poison(dtype);
+    let elements: usize = window.block.iter().map(|dim| dim.size()).product();
+    (0..elements).map(|position| place(window, block, array, position).map_or(poison, &element).bits()).collect()
 }
 
-/// Writes the window to that block.
-pub(super) fn write(window: &Window, block: &[i32], array: &mut ArrayMut<'_>, memory: &Tile) {
+/// Gives the elements of a block of an array of that shape to `element`, each with its place.
+pub(super) fn write(window: &Window, block: &[i32], array: &[usize], memory: &Tile, mut element: impl FnMut(usize, Literal)) {
     for position in 0..memory.bits.len() {
-        if let Some(at) = place(window, block, array.shape, position) {
-            set(array.dtype, array.bytes, at, memory.at(position));
+        if let Some(at) = place(window, block, array, position) {
+            element(at, memory.at(position));
         }
     }
 }
@@ -56,7 +57,7 @@ fn place(window: &Window, block: &[i32], array: &[usize], position: usize) -> Op
     Some(ravel(&index, array))
 }
 
-fn get(dtype: DType, bytes: &[u8], at: usize) -> Literal {
+pub(super) fn get(dtype: DType, bytes: &[u8], at: usize) -> Literal {
     let bytes = &bytes[at * dtype.bytes()..][..dtype.bytes()];
     let bits = match *bytes {
         [a] => u32::from(a),
@@ -67,7 +68,7 @@ fn get(dtype: DType, bytes: &[u8], at: usize) -> Literal {
     Literal::from_bits(dtype, bits)
 }
 
-fn set(dtype: DType, bytes: &mut [u8], at: usize, element: Literal) {
+pub(super) fn set(dtype: DType, bytes: &mut [u8], at: usize, element: Literal) {
     let bytes = &mut bytes[at * dtype.bytes()..][..dtype.bytes()];
     let bits = element.memory();
     match dtype.bytes() {

@@ -49,9 +49,16 @@ impl Builder {
     /// Adds an operand and returns its value. For windows, `Builder::map` builds the index map.
     pub fn param(&mut self, name: &str, ty: Type, kind: ParamKind, loc: Loc) -> Value {
         let value = self.kernel.new_value(ty);
-        self.kernel.params.push(Param { name: name.to_string(), ty, kind, loc });
+        self.kernel.params.push(Param { name: name.to_string(), ty, kind, alias: None, loc });
         self.kernel.body.args.push(value);
         value
+    }
+
+    /// Lets an output share the array of an input, both declared already.
+    pub fn alias(&mut self, output: &str, input: &str) {
+        if let Some(param) = self.kernel.params.iter_mut().find(|p| p.name == output) {
+            param.alias = Some(input.to_string());
+        }
     }
 
     /// The type of a VMEM window with that block: squeezed dimensions are absent.

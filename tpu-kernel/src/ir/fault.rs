@@ -373,6 +373,14 @@ pub enum Rule {
         /// What a window says of its pipeline, and may not.
         what: String,
     },
+    /// V050
+    #[error("shares the array of `{input}`, which {why}")]
+    Alias {
+        /// The input that is named.
+        input: String,
+        /// Why it cannot be shared.
+        why: String,
+    },
     /// V052
     #[error("a view of [{from}] as [{to}] has no strides: the elements that become one dimension do not lie at one distance")]
     ViewStrides {
@@ -451,6 +459,7 @@ impl Rule {
             Rule::OperandRole { .. } => "V045",
             Rule::Semaphores { .. } => "V046",
             Rule::Pipelining { .. } => "V049",
+            Rule::Alias { .. } => "V050",
             Rule::ViewStrides { .. } => "V052",
             Rule::ScalarBits { .. } => "V053",
             Rule::Barrier => "V055",

@@ -71,6 +71,8 @@ pub struct Param {
     pub ty: Type,
     /// Its role.
     pub kind: ParamKind,
+    /// Of an output: the input whose array it starts as, and whose array it is from then on.
+    pub alias: Option<String>,
     /// Where it is written.
     pub loc: Loc,
 }
@@ -250,6 +252,19 @@ impl Kernel {
     /// Output arrays in order, windows and whole ones, with their positions among the operands.
     pub fn outputs(&self) -> impl Iterator<Item = (usize, &Param)> {
         self.params.iter().enumerate().filter(|(_, p)| p.is_output())
+    }
+
+    /// Outputs that share their array with an input: the positions of output and input. One that names no operand is left out.
+    pub fn aliases(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.params.iter().enumerate().filter_map(|(at, param)| {
+            let input = param.alias.as_ref()?;
+            Some((at, self.params.iter().position(|p| p.name == *input)?))
+        })
+    }
+
+    /// Whether an operand shares its array with another one.
+    pub fn is_aliased(&self, at: usize) -> bool {
+        self.aliases().any(|(output, input)| output == at || input == at)
     }
 
     /// Prefetched arrays in order, with their positions among the operands: index maps take them in this order.

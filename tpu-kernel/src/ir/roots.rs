@@ -38,6 +38,11 @@ impl Roots {
         !arrays.is_empty() && writes(&kernel.body.ops, self, &arrays)
     }
 
+    /// Whether it shows when the blocks of inputs are fetched: what index maps read changes, or the array of an input does.
+    pub fn changes_inputs(&self, kernel: &Kernel) -> bool {
+        self.writes_prefetched(kernel) || kernel.aliases().any(|(_, input)| kernel.params[input].window().is_some())
+    }
+
     /// The memory that a value is a view of; any other value is its own.
     pub fn root(&self, value: Value) -> Value {
         self.0[value.0 as usize]

@@ -373,6 +373,11 @@ pub fn prefetch<T: Element, const R: usize>(name: &str, array: Vec<SizeExpr>) ->
     Prefetch::wrap(declare(name, Type::Array(Space::Smem, T::DTYPE, R), ParamKind::Prefetch(array), Loc::caller()))
 }
 
+/// Lets an output share the array of an input, both declared before.
+pub fn alias(output: &str, input: &str) {
+    session::with(|s| s.builder.alias(output, input));
+}
+
 /// Declares a scalar parameter.
 #[track_caller]
 pub fn scalar<T: Element>(name: &str) -> Scalar<T> {

@@ -58,6 +58,10 @@ pub fn numbers(kernel: &Kernel, inputs: &[(DType, Vec<usize>)], config: &Config)
             arrays[at] = array(kernel, param, declared, &value)?;
         }
     }
+    if let Some((output, input)) = kernel.aliases().find(|&(output, input)| arrays[output] != arrays[input]) {
+        let [(to, got), (from, want)] = [output, input].map(|at| (&kernel.params[at], arrays[at].clone()));
+        return Err(LaunchError::Alias { output: to.name.clone(), input: from.name.clone(), want, got, loc: to.loc.clone() });
+    }
     let mut grid = vec![];
     for dim in &kernel.grid {
         let what = || format!("grid dimension `{}` ({})", dim.name, dim.extent.display(&kernel.sizes));
@@ -245,7 +249,7 @@ fn array(
 fn empty(kernel: &Kernel, binding: Binding) -> Result<Binding, LaunchError> {
     for (at, param) in kernel.outputs() {
         let elements: usize = binding.arrays[at].iter().product();
-        if elements > 0 {
+        if elements > 0 && param.alias.is_none() {
             let extents = kernel.grid.iter().zip(&binding.grid).map(|(d, n)| format!("{} = {n}", d.name));
             let zero = binding.grid.iter().position(|&n| n == 0).and_then(|at| kernel.grid.get(at));
             return Err(LaunchError::EmptyGrid {

@@ -14,7 +14,8 @@ pub(super) fn check(kernel: &Kernel, binding: &Binding) -> Result<(), LaunchErro
     let steps: Vec<Range> = binding.grid.iter().map(|&n| Range { lo: 0, hi: i64::from(n) - 1 }).collect();
     let count: i64 = binding.grid.iter().map(|&n| i64::from(n)).product();
     for (at, param) in kernel.outputs() {
-        let Some(window) = param.window() else { continue };
+        // What no step visits stays as the input has it.
+        let Some(window) = param.window().filter(|_| param.alias.is_none()) else { continue };
         let unwritten = |axis: usize, visited: String| {
             let (extent, block) = (binding.arrays[at][axis], window.block[axis].size().max(1));
             let (operand, loc, blocks) = (param.name.clone(), param.loc.clone(), window.block[axis].blocks(extent));

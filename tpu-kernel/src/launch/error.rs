@@ -289,6 +289,20 @@ pub enum LaunchError {
         /// Where the operand is declared.
         loc: Loc,
     },
+    /// L021
+    #[error("output `{output}` has shape {got:?}, and shares the array of `{input}`, which has {want:?}")]
+    Alias {
+        /// The output.
+        output: String,
+        /// The input.
+        input: String,
+        /// The input's shape.
+        want: Vec<usize>,
+        /// The output's shape.
+        got: Vec<usize>,
+        /// Where the output is declared.
+        loc: Loc,
+    },
 }
 
 fn starts((least, most): &(i64, i64)) -> String {
@@ -343,6 +357,7 @@ impl LaunchError {
             LaunchError::DotTypes { .. } => "L018",
             LaunchError::ElementStart { .. } => "L019",
             LaunchError::Smem { .. } => "L020",
+            LaunchError::Alias { .. } => "L021",
         }
     }
 
@@ -368,6 +383,7 @@ impl LaunchError {
             | LaunchError::Unwritten { loc, .. }
             | LaunchError::DotTypes { loc, .. }
             | LaunchError::Smem { loc, .. }
+            | LaunchError::Alias { loc, .. }
             | LaunchError::ElementStart { loc, .. } => loc,
         }
     }

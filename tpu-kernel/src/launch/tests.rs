@@ -283,7 +283,7 @@ fn the_vmem_table_lists_every_window() {
     let ty = Type::Ref(Space::Vmem, DType::F32, Shape::new(&[7, 100]));
     let value = kernel.new_value(ty);
     kernel.body.args.push(value);
-    kernel.params.push(Param { name: "acc".into(), ty, kind: ParamKind::Scratch, loc: loc(30) });
+    kernel.params.push(Param { name: "acc".into(), ty, kind: ParamKind::Scratch, alias: None, loc: loc(30) });
     assert!(go(&kernel, &[&[2048, 1024]]).is_ok(), "scratch stands against the whole memory");
     let error = bind(&kernel, &Chip::V4, &[(DType::F32, vec![2048, 1024])], &Config::default()).unwrap_err();
     assert_eq!(

@@ -132,6 +132,16 @@ pub enum Rule {
     /// M019
     #[error("{0}")]
     Pipelining(String),
+    /// M020
+    #[error("it shares the array of `{input}`, whose window has {want:?} elements of padding before the array, not {got:?}")]
+    SharedPadding {
+        /// The input.
+        input: String,
+        /// What lies before the input's array.
+        want: Vec<usize>,
+        /// What lies before the output's.
+        got: Vec<usize>,
+    },
     /// M017
     #[error("{0} does not fit 32 bits, in which a chip counts")]
     Wide(&'static str),
@@ -179,6 +189,7 @@ impl Illegal {
             Illegal { rule: Rule::Pipelining(_), .. } => "M019",
             Illegal { rule: Rule::Wide(_), .. } => "M017",
             Illegal { rule: Rule::Whole { .. }, .. } => "M018",
+            Illegal { rule: Rule::SharedPadding { .. }, .. } => "M020",
         }
     }
 }

@@ -129,6 +129,9 @@ impl Lowering<'_> {
             ty => represented(ty),
         };
         let new = self.builder.param(&param.name, ty, kind, param.loc.clone());
+        if let Some(input) = &param.alias {
+            self.builder.alias(&param.name, input);
+        }
         self.values.insert(value, new);
         Ok(())
     }

@@ -37,13 +37,13 @@ impl Meeting {
 }
 
 /// The line that calls a kernel by its text, with that much vector memory. It carries the place of the kernel, which XLA repeats in errors about all of it.
-/// The placed operands are in device memory when it is called; about the others XLA decides.
+/// `shared` are the results that share the array of an operand: their numbers. The placed operands are in device memory when it is called; about the others XLA decides.
 pub(super) fn custom_call(
     (name, loc): (&str, &Loc),
     (limit, meeting): (u64, &Meeting),
     text: &str,
     (operands, placed): (&[Tensor], &[usize]),
-    results: &[Tensor],
+    (results, shared): (&[Tensor], &[(usize, usize)]),
 ) -> String {
     // Colour 0 is device memory.
     let colours: Vec<String> = placed.iter().map(|at| format!("{{\"operand_index\": {at}, \"color\": 0}}")).collect();
@@ -60,15 +60,28 @@ pub(super) fn custom_call(
     let types = |list: &[Tensor]| list.iter().map(Tensor::ty).collect::<Vec<_>>().join(", ");
     let names = |list: &[Tensor]| list.iter().map(Tensor::name).collect::<Vec<_>>().join(", ");
     let layouts = |list: &[Tensor]| list.iter().map(|t| layout(t.shape().len())).collect::<Vec<_>>().join(", ");
+    let shared: Vec<String> = shared.iter().map(|&(result, operand)| alias(result, operand, results.len())).collect();
+    let shared = match shared.is_empty() {
+        true => String::new(),
+        false => format!(", output_operand_aliases = [{}]", shared.join(", ")),
+    };
     let defined = if results.is_empty() { String::new() } else { format!("{} = ", names(results)) };
     format!(
-        "    {defined}\"stablehlo.custom_call\"({}) {{call_target_name = \"tpu_custom_call\", has_side_effect = false, backend_config = \"{config}\", kernel_name = \"{name}\", operand_layouts = [{}], result_layouts = [{}]}} : ({}) -> ({}){}\n",
+        "    {defined}\"stablehlo.custom_call\"({}) {{call_target_name = \"tpu_custom_call\", has_side_effect = false, backend_config = \"{config}\", kernel_name = \"{name}\", operand_layouts = [{}], result_layouts = [{}]{shared}}} : ({}) -> ({}){}\n",
         names(operands),
         layouts(operands),
         layouts(results),
         types(operands),
         types(results),
         location(loc),
+    )
+}
+
+/// That a result is an operand's array; a single result is no tuple.
+fn alias(result: usize, operand: usize, results: usize) -> String {
+    let index = if results > 1 { result.to_string() } else { String::new() };
+    format!(
+        "#stablehlo.output_operand_alias<output_tuple_indices = [{index}], operand_index = {operand}, operand_tuple_indices = []>"
     )
 }
 

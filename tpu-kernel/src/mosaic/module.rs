@@ -145,8 +145,15 @@ impl Module {
         }
         let mut made = vec![];
         let mut outs = vec![];
+        let mut shared = vec![];
         for (at, param) in kernel.outputs() {
             let low = before(param, &binding.arrays[at]);
+            if let Some((_, input)) = kernel.aliases().find(|&(output, _)| output == at) {
+                // The arrays come last among the operands.
+                let arrays = kernel.inputs().filter(|(_, p)| !matches!(p.kind, ParamKind::Prefetch(_)));
+                let after = arrays.skip_while(|&(other, _)| other != input).count();
+                shared.push((made.len(), passed.len() - after));
+            }
             let padded: Vec<usize> = binding.arrays[at].iter().zip(&low).map(|(n, low)| n + low).collect();
             made.push(self.fresh(stored(param.ty.dtype()), &padded));
             outs.push((param.ty.dtype(), binding.arrays[at].clone(), low));
@@ -157,7 +164,7 @@ impl Module {
             (limit, &call::Meeting::of(kernel)),
             &text,
             (&passed, &placed),
-            &made,
+            (&made, &shared),
         );
         self.lines.push_str(&line);
         let mut results = vec![];

@@ -53,9 +53,11 @@
 //! | V045 | whole arrays lie in HBM, prefetched ones in SMEM, scratch in VMEM or SMEM |
 //! | V046 | an operand, or an argument of a region, is at most 4096 semaphores |
 //! | V049 | a window has 1 to 16 buffers; `lookahead` is for inputs, `revisit` for outputs |
+//! | V050 | an output shares the array of one input, of its element type and rank, that no other output shares |
 //! | V052 | a view under another shape has strides |
 //! | V053 | a bitcast of scalar memory keeps the width of its elements |
 
+mod alias;
 mod memory;
 
 use crate::ir::layout::Layout;
@@ -142,6 +144,7 @@ impl<'a> Verifier<'a> {
             self.check(!out_of_order, || Rule::ParallelAfterArbitrary, at);
             arbitrary |= dim.semantics == Semantics::Arbitrary;
         }
+        alias::check(self);
         let mut windows = false;
         for (index, param) in kernel.params.iter().enumerate() {
             let late = windows && matches!(param.kind, ParamKind::Prefetch(_));
@@ -159,7 +162,9 @@ impl<'a> Verifier<'a> {
         self.region_yields(&kernel.body, 0, &[], whole);
         self.close();
         for (index, param) in kernel.params.iter().enumerate() {
-            self.check(!param.is_output() || self.written[index], || Rule::NeverWritten, At(&param.name, &param.loc));
+            // An array in HBM that nothing is copied to stays the input that it starts as.
+            let kept = param.alias.is_some() && matches!(param.kind, ParamKind::OutArray(_));
+            self.check(!param.is_output() || self.written[index] || kept, || Rule::NeverWritten, At(&param.name, &param.loc));
         }
     }
 

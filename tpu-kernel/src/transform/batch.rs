@@ -37,6 +37,10 @@ pub fn batch(mut kernel: Kernel, operands: &[String], loc: &Loc) -> Result<Kerne
     if let Some((_, param)) = kernel.outputs().find(|(at, _)| !batched[*at]) {
         return Err(TransformError::OutputNotBatched { output: param.name.clone(), loc: param.loc.clone() });
     }
+    if let Some((output, input)) = kernel.aliases().find(|&(_, input)| !batched[input]) {
+        let (output, input) = (&kernel.params[output], kernel.params[input].name.clone());
+        return Err(TransformError::SharedNotBatched { output: output.name.clone(), input, loc: output.loc.clone() });
+    }
     if !kernel.inputs().any(|(at, _)| batched[at]) {
         return Err(TransformError::NoInputBatched { kernel: kernel.name, loc: loc.clone() });
     }

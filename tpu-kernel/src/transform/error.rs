@@ -221,6 +221,26 @@ pub enum TransformError {
         /// Where it is viewed or copied.
         loc: Loc,
     },
+    /// T020
+    #[error("operand `{operand}` shares its array with another one: `{step}` would change what the other sees")]
+    Shared {
+        /// The transformation.
+        step: &'static str,
+        /// The operand.
+        operand: String,
+        /// The transformation's place.
+        loc: Loc,
+    },
+    /// T021
+    #[error("output `{output}` shares the array of `{input}`, which is not batched: every slice would write to it")]
+    SharedNotBatched {
+        /// The output.
+        output: String,
+        /// The input.
+        input: String,
+        /// The output's declaration.
+        loc: Loc,
+    },
     /// T017
     #[error("backward kernel `{backward}` does not say what it takes and gives (`arguments` and `outputs` of its launch)")]
     BackwardUndeclared {
@@ -252,6 +272,8 @@ impl TransformError {
             TransformError::BackwardUndeclared { .. } => "T017",
             TransformError::Viewed { .. } => "T018",
             TransformError::WrittenPrefetch { .. } => "T019",
+            TransformError::Shared { .. } => "T020",
+            TransformError::SharedNotBatched { .. } => "T021",
         }
     }
 
@@ -270,6 +292,8 @@ impl TransformError {
             | TransformError::ReadBack { loc, .. }
             | TransformError::Viewed { loc, .. }
             | TransformError::WrittenPrefetch { loc, .. }
+            | TransformError::Shared { loc, .. }
+            | TransformError::SharedNotBatched { loc, .. }
             | TransformError::FusedAfterBackward { loc, .. }
             | TransformError::BackwardInput { loc, .. }
             | TransformError::BackwardOutput { loc, .. }
@@ -297,6 +321,8 @@ impl TransformError {
             TransformError::FunctionTakes { want, .. } => format!("let the function take `Each<{want}>`"),
             TransformError::ReadBack { .. } => "accumulate in scratch and store to the output once".to_string(),
             TransformError::WrittenPrefetch { .. } => "keep what changes in scratch, `Smem<T, S>`, and set it up in a slice's first step".to_string(),
+            TransformError::Shared { .. } => "let the kernel apply the function, or take arrays of their own".to_string(),
+            TransformError::SharedNotBatched { input, .. } => format!("name `{input}` in `batched`, too"),
             TransformError::Viewed { .. } => "load from the operand itself and store to it itself".to_string(),
             TransformError::FusedAfterBackward { .. } => {
                 "fuse first, then give the backward kernel of the whole with `with_backward`".to_string()

@@ -21,6 +21,7 @@ pub fn fuse_input(mut kernel: Kernel, operand: &str, function: &Function, loc: &
         let (want, got) = (param.ty.dtype().to_string(), function.output());
         return Err(TransformError::FunctionGives { operand: operand.to_string(), want, got, loc: loc.clone() });
     }
+    unshared(&kernel, "map_input", at, loc)?;
     unviewed(&kernel, "map_input", at)?;
     let memory = retype(&mut kernel, at, function.input());
     let mut body = std::mem::take(&mut kernel.body);
@@ -46,6 +47,7 @@ pub fn fuse_output(mut kernel: Kernel, operand: &str, function: &Function, loc: 
     if let Some(load) = first_load(&kernel.body.ops, kernel.body.args[at]) {
         return Err(TransformError::ReadBack { output: operand.to_string(), loc: load.clone() });
     }
+    unshared(&kernel, "map_output", at, loc)?;
     unviewed(&kernel, "map_output", at)?;
     let memory = retype(&mut kernel, at, function.output());
     let mut ops = std::mem::take(&mut kernel.body.ops);
@@ -53,6 +55,14 @@ pub fn fuse_output(mut kernel: Kernel, operand: &str, function: &Function, loc: 
     kernel.body.ops = ops;
     kernel.renumber();
     Ok(kernel)
+}
+
+/// The operand has an array of its own.
+fn unshared(kernel: &Kernel, step: &'static str, at: usize, loc: &Loc) -> Result<(), TransformError> {
+    match kernel.is_aliased(at) {
+        false => Ok(()),
+        true => Err(TransformError::Shared { step, operand: kernel.params[at].name.clone(), loc: loc.clone() }),
+    }
 }
 
 /// The position of the operand of that name.

@@ -33,7 +33,7 @@ pub(super) enum Again {
 }
 
 impl Output {
-    pub(super) fn new(param: &Param, array: &Array) -> Result<Output, RunError> {
+    pub(super) fn new(operand: &ir::Param, (param, array): (&Param, &Array)) -> Result<Output, RunError> {
         let by_element = param.block.iter().any(|dim| matches!(dim, BlockDim::Element { .. }));
         let mut counts = [1; MAX_RANK];
         for (axis, dim) in param.block.iter().enumerate() {
@@ -41,7 +41,9 @@ impl Output {
         }
         let of = |counts: &[usize]| if counts.contains(&0) { 0 } else { counts.iter().product() };
         let left = filled(0, of(&counts[..param.block.len()]))?;
-        let poison = if param.read_back { filled(1, of(&array.extent[..param.block.len()]))? } else { vec![] };
+        // The elements of an input whose array the output shares are there.
+        let poison = u8::from(operand.alias.is_none());
+        let poison = if param.read_back { filled(poison, of(&array.extent[..param.block.len()]))? } else { vec![] };
         Ok(Output { left, counts, by_element, poison })
     }
 

@@ -47,6 +47,7 @@ pub(super) fn run(
     let arrays = binding.arrays.iter().cloned().chain(std::iter::repeat_n(vec![], shadows)).collect();
     let binding = Binding { arrays, ..binding.clone() };
     let mut driver = Driver::new(&checked.exe, &binding, args)?;
+    driver.share();
     let result =
         if binding.grid.iter().any(|&n| n <= 0) { Ok(()) } else { Run::new(checked, &mut driver, checking).and_then(Run::steps) };
     // Blocks of large outputs are written past the caches.
@@ -59,7 +60,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
     fn new(checked: &'c CheckedExecutable, driver: &'d mut Driver<'r, 'a, 'b>, checking: Checking) -> Result<Self, RunError> {
         let params = checked.exe.kernel.params.len();
         let output = |at| match driver.window(at).filter(|(param, _)| param.role == Role::Output) {
-            Some((param, array)) => Output::new(param, array).map(Some),
+            Some((param, array)) => Output::new(&checked.exe.kernel.params[at], (param, array)).map(Some),
             None => Ok(None),
         };
         let outputs = (0..params).map(output).collect::<Result<_, _>>()?;
@@ -105,15 +106,16 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             loop {
                 context.refs = self.refs.as_ptr();
                 self.driver.maps(&mut context, &mut blocks, if ahead { OUTPUTS } else { ALL })?;
+                // What the step leaves is in the arrays before a block of an array that is shared is fetched.
+                for (at, index) in blocks.iter().enumerate() {
+                    self.turn(at, index)?;
+                }
                 for pipeline in &mut pipelines {
                     while pipeline.due() {
                         self.know(pipeline, &mut context, &mut blocks, &grid[parallel..])?;
                     }
-                    pipeline.begin();
-                    blocks[pipeline.at] = pipeline.index();
-                }
-                for (at, index) in blocks.iter().enumerate() {
-                    self.turn(at, index)?;
+                    let slot = pipeline.begin();
+                    self.show(pipeline.at, &pipeline.index(), slot)?;
                 }
                 context.refs = self.refs.as_ptr();
                 context.grid = self.driver.running.grid.as_ptr();
@@ -131,8 +133,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         self.end()
     }
 
-    /// The index of an input's next block, when it would be fetched. What it holds is read when its step begins: nothing writes
-    /// inputs.
+    /// Fetches the next block of an input, when an unchecked run does.
     fn know(
         &mut self,
         pipeline: &mut Pipeline,
@@ -145,8 +146,11 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         self.driver.maps(context, blocks, FIRST + at as u32)?;
         self.driver.inside(at, &blocks[at], &self.driver.running.grid)?;
         std::mem::swap(&mut pipeline.next, &mut self.driver.running.grid);
-        if pipeline.changes(&blocks[at]) {
-            pipeline.push(blocks[at], self.refs[at]);
+        let base = self.driver.memory.pointer();
+        if let Some((param, array)) = self.driver.window(at).filter(|_| pipeline.changes(&blocks[at])) {
+            // SAFETY: as in an unchecked run: the memory of a run has room for each copy of the operand.
+            let slot = unsafe { param.open(array, &blocks[at], base.add(param.copy(pipeline.fetched))) };
+            pipeline.push(blocks[at], slot);
         }
         let parallel = pipeline.next.len() - arbitrary.len();
         pipeline.ended = !advance(&mut pipeline.next[parallel..], arbitrary);
@@ -173,7 +177,8 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             let out_array = root.watched && param.is_some_and(|(_, param)| matches!(param.kind, ParamKind::OutArray(_)));
             let shadow = match root.shadow {
                 Some(number) => Shadow::Memory(number),
-                None if out_array => Shadow::Own(filled(1, elements)?),
+                // What shares the array of an input starts as it.
+                None if out_array => Shadow::Own(filled(u8::from(param.is_none_or(|(_, p)| p.alias.is_none())), elements)?),
                 None => Shadow::Defined,
             };
             let own = |(at, param): (usize, &crate::ir::Param)| match param.window() {
@@ -202,7 +207,8 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
 
     /// Makes a block current, and leaves the one before.
     fn turn(&mut self, at: usize, index: &[i32; MAX_RANK]) -> Result<(), RunError> {
-        if self.driver.window(at).is_none() || self.open[at] == Some(*index) {
+        let Some((param, _)) = self.driver.window(at) else { return Ok(()) };
+        if self.open[at] == Some(*index) || self.checked.exe.ahead && param.role == Role::Input {
             return Ok(());
         }
         self.driver.inside(at, index, &self.driver.running.grid)?;
@@ -225,11 +231,31 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         }
         let (array, copy) = (*array, self.driver.memory.pointer());
         let Some((param, _)) = self.driver.window(at) else { return Ok(()) };
-        // SAFETY: the memory of a run has room for the operand's copy at its offset, apart from the array, and for the memory that
-        // says what of it is poison; the index was found inside the array.
-        let (slot, inside, corner) = unsafe {
-            let copy = copy.add(param.offset);
-            let slot = param.open(&array, index, copy);
+        // SAFETY: the memory of a run has room for the operand's copy at its offset, apart from the array; the index was found inside
+        // the array.
+        let slot = unsafe { param.open(&array, index, copy.add(param.offset)) };
+        self.shown(at, index, slot)
+    }
+
+    /// A block of an input that was fetched comes into use.
+    fn show(&mut self, at: usize, index: &[i32; MAX_RANK], slot: RefSlot) -> Result<(), RunError> {
+        if self.open[at] == Some(*index) && self.refs[at].ptr == slot.ptr {
+            return Ok(());
+        }
+        let declared = &self.checked.exe.kernel.params[at];
+        if let Some(watch) = &self.driver.running.watch {
+            watch.turned(at, &self.driver.running.grid, &declared.loc)?;
+        }
+        self.shown(at, index, slot)
+    }
+
+    /// What is known of a block that comes into use.
+    fn shown(&mut self, at: usize, index: &[i32; MAX_RANK], slot: RefSlot) -> Result<(), RunError> {
+        let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
+        let array = *array;
+        let copy = slot.ptr;
+        // SAFETY: the memory of a run has room for the block, and for the memory that says what of it is poison.
+        let (inside, corner) = unsafe {
             if let Some(shadow) = self.shadow_of(at) {
                 shadow.fill(1);
                 if param.role == Role::Input {
@@ -242,13 +268,13 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             if let (Some(shadow), Some(garbage)) = (self.shadow_of(at), &mut self.garbage) {
                 scatter(copy, param.dtype, poison_of(shadow), garbage);
             }
-            let (inside, corner) = within(param, &array, index);
-            (slot, inside, corner)
+            within(param, &array, index)
         };
         self.refs[at] = slot;
         self.open[at] = Some(*index);
         let output = self.outputs[at].is_some();
         let memory = &mut self.watch().memories[at];
+        memory.base = slot.ptr;
         memory.inside = output.then_some(inside);
         memory.corner = corner;
         Ok(())
@@ -341,7 +367,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             return Ok(());
         }
         for (at, param) in self.checked.exe.kernel.outputs() {
-            if let (Some(output), Some(window)) = (&self.outputs[at], self.driver.window(at)) {
+            if let (Some(output), Some(window), None) = (&self.outputs[at], self.driver.window(at), &param.alias) {
                 output.complete(param, window)?;
             }
             let watched = self.driver.running.watch.as_ref().map(|watch| &watch.memories[at].shadow);

@@ -70,7 +70,7 @@ pub const TYPES: &[Entry] = &[
     entry(OPERAND, "scratch", Implemented, "Memory for the whole grid, which starts as poison, or semaphores, which start at 0 and end at 0.", "a memref counted by `scratch_operands`"),
     entry(OPERAND, "scalar", Implemented, "A scalar of the launch.", "a word in SMEM"),
     entry(OPERAND, "prefetch", Implemented, "An array in SMEM before the grid starts; index maps see it.", "counted by `scalar_prefetch`; an argument of every index map"),
-    entry(OPERAND, "in_out", Planned, "An output that starts as an input.", "`output_operand_aliases`"),
+    entry(OPERAND, "alias", Implemented, "An output that shares the array of an input: it starts as the input, and is it from then on.", "`output_operand_aliases`"),
 
     entry(GRID, "parallel", Implemented, "Steps along the dimension are independent.", "`#tpu.dimension_semantics<parallel>`"),
     entry(GRID, "arbitrary", Implemented, "Steps run in order.", "`#tpu.dimension_semantics<arbitrary>`"),

@@ -379,9 +379,13 @@ impl<'a> Parser<'a> {
         let name = if self.eat_word("as") { self.name()? } else { own_name };
         self.expect(":")?;
         let ty = self.ty()?;
+        let mut alias = None;
         let kind = match role {
             "in" | "out" => {
                 let array = self.array()?;
+                if self.eat_word("alias") {
+                    alias = Some(self.name()?);
+                }
                 match (role, self.is_word("blocks")) {
                     ("in", true) => ParamKind::In(self.window(array)?),
                     ("in", false) => ParamKind::InArray(array),
@@ -394,7 +398,7 @@ impl<'a> Parser<'a> {
             _ => ParamKind::Scalar,
         };
         self.define(value, ty);
-        Ok((Param { name, ty, kind, loc: self.loc(start)? }, value))
+        Ok((Param { name, ty, kind, alias, loc: self.loc(start)? }, value))
     }
 
     /// `8`, `squeezed`, `element 8 pad (1, 2)`.

@@ -115,6 +115,10 @@ impl<'a> Printer<'a> {
         if let Some(array) = param.array() {
             write!(f, " = [{}]", join(array, |size| size.display(&self.sizes).to_string()))?;
         }
+        if let Some(input) = &param.alias {
+            let word = is_word(input);
+            write!(f, " alias {}", if word { input.clone() } else { quote(input) })?;
+        }
         if let Some(window) = param.window() {
             self.window(f, window)?;
         }

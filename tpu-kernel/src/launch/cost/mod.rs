@@ -6,7 +6,7 @@
 //! flop for each element that it combines with another; sorting n elements is n·⌈log2 n⌉ flops; a product of m×k by
 //! k×n is 2·m·n·k. Conversions, changes of shape, elements that move, random bits, and scalars are free. A window moves its block, in whole also where it
 //! sticks out of the array, each time its block index changes from one step to the next: an input when it
-//! arrives, an output when it leaves. A copy by hand moves its view, or the whole array, each time it is started; of `rows` the most.
+//! arrives, an output when it leaves, and where it may be revisited in any step also when it is entered. A copy by hand moves its view, or the whole array, each time it is started; of `rows` the most.
 //!
 //! A body counts once a step, whole blocks of it: what lies past an array's edge is computed too. Loops multiply by their trips. A branch counts where it is taken: as many steps as
 //! the condition holds in, where it compares something linear in one grid index, or joins such comparisons; else as
@@ -19,7 +19,7 @@ mod steps;
 
 use super::Binding;
 use super::maps::{Numbers, Range};
-use crate::ir::{Kernel, Type};
+use crate::ir::{Kernel, Revisit, Type};
 use body::Counter;
 use moves::moves;
 use steps::{Times, volume};
@@ -59,7 +59,8 @@ pub fn cost(kernel: &Kernel, binding: &Binding) -> Cost {
     let mut exact = counter.work.exact;
     for (window, ty) in kernel.params.iter().filter_map(|p| Some((p.window()?, p.ty))) {
         let (moves, moves_exact) = moves(kernel, window, &numbers, &steps);
-        bytes = bytes.saturating_add(moves.saturating_mul(block_bytes(ty)));
+        let times = if window.pipelining.revisit == Revisit::Any { 2 } else { 1 };
+        bytes = bytes.saturating_add(moves.saturating_mul(times * block_bytes(ty)));
         exact &= moves_exact;
     }
     let mut fit = |n: u128| {

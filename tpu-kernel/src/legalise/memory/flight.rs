@@ -30,7 +30,10 @@ pub(in crate::legalise) fn stores_beside_copies(kernel: &Kernel) -> HashSet<*con
 }
 
 fn copies(region: &Region) -> bool {
-    region.ops.iter().any(|op| matches!(op.kind, OpKind::DmaStart { .. } | OpKind::RemoteStart { .. }) || op.regions.iter().any(copies))
+    region
+        .ops
+        .iter()
+        .any(|op| matches!(op.kind, OpKind::DmaStart { .. } | OpKind::RemoteStart { .. }) || op.regions.iter().any(copies))
 }
 
 /// One semaphore, as far as it is known which.

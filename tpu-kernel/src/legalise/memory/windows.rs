@@ -6,7 +6,7 @@
 //! of 1 is seen to be a multiple of 8.
 
 use crate::chips::{Chip, LANES, SUBLANES};
-use crate::ir::{BinaryOp, BlockDim, DType, Kernel, OpKind, Pipelining, Revisit, Value, Window};
+use crate::ir::{BinaryOp, BlockDim, DType, Kernel, OpKind, Param, Pipelining, Revisit, Value, Window};
 use crate::legalise::divisible::{self, Fact};
 use crate::legalise::{Illegal, Rule};
 use std::collections::HashMap;
@@ -72,6 +72,15 @@ pub(crate) fn starts(window: &Window) -> Vec<Start> {
 
 /// The first window that has no dimension left, is moved as no chip moves it, or counts in elements and cannot be seen to be aligned.
 pub(in crate::legalise) fn check(kernel: &Kernel, chip: &Chip) -> Result<(), Illegal> {
+    for (output, input) in kernel.aliases() {
+        let (output, input) = (&kernel.params[output], &kernel.params[input]);
+        let before = |param: &Param| param.window().map_or_else(|| vec![0; param.array().map_or(0, <[_]>::len)], low);
+        let (want, got) = (before(input), before(output));
+        if want != got {
+            let rule = Rule::SharedPadding { input: input.name.clone(), want, got };
+            return Err(Illegal { chip: chip.name, at: output.name.clone(), rule, loc: output.loc.clone() });
+        }
+    }
     for param in &kernel.params {
         let refuse =
             |reason| Illegal { chip: chip.name, at: param.name.clone(), rule: Rule::Window(reason), loc: param.loc.clone() };

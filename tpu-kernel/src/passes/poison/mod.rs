@@ -43,7 +43,7 @@ pub fn track(kernel: &Kernel) -> Tracked {
         while tracked.params.iter().any(|p| p.name == name) {
             name.push('_');
         }
-        tracked.params.push(Param { name, ty, kind: ParamKind::Scratch, loc: param.loc.clone() });
+        tracked.params.push(Param { name, ty, kind: ParamKind::Scratch, alias: None, loc: param.loc.clone() });
     }
     let mut body = std::mem::take(&mut tracked.body);
     let names = kernel.body.args.iter().zip(&kernel.params).map(|(&arg, param)| (arg, param.name.clone())).collect();
