@@ -12,9 +12,9 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// All elements of a memory.
-    pub(super) fn whole(elements: usize) -> Region {
-        Region { start: 0, dims: [1, 1, 1, elements], strides: [0, 0, 0, 1] }
+    /// So many elements side by side.
+    pub(super) fn row(start: i64, len: usize) -> Region {
+        Region { start, dims: [1, 1, 1, len], strides: [0, 0, 0, 1] }
     }
 
     /// Whether there are none.
