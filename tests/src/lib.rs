@@ -21,6 +21,7 @@ pub mod nested;
 pub mod one_op;
 pub mod pictured;
 pub mod prediction;
+pub mod tracked;
 pub mod transformed;
 
 /// The snippets of the documents compile and run.

@@ -1,18 +1,19 @@
 //! Random kernels with their poison tracked. All poison comes into values by loads: so what is loaded as poison is replaced by one
 //! number, then by another, and no element that is said to be no poison may differ, nor from what the kernel always gives.
 //!
-//! The shadows of windows are windows of bool here: what lies outside an array, and what nothing wrote, reads as true, and so does
-//! scratch. `RANDOM_POISON=N` tries N kernels instead of 500, `RANDOM_POISON_FROM=S` starts at seed S.
+//! What is computed beside the data leaves it as it is, poison too.
+//!
+//! `RANDOM_POISON=N` tries N kernels instead of 500, `RANDOM_POISON_FROM=S` starts at seed S.
 
-use std::collections::HashMap;
 use std::panic::catch_unwind;
-use tpu_kernel::exec::RunError;
+use tpu_kernel::exec::{Printed, RunError};
 use tpu_kernel::ir::{DType, Kernel, Literal, Op, OpKind, ParamKind, Region, Type, Value};
 use tpu_kernel::launch::Binding;
 use tpu_kernel::passes::poison::{Tracked, track};
 use tpu_kernel::passes::{canonicalise, verify};
-use tpu_tests::executors::{Array, EXECUTORS, Executor, run, same};
+use tpu_tests::executors::{Array, EXECUTORS, Executor, run_logged, same};
 use tpu_tests::generate::{Case, generate};
+use tpu_tests::tracked::with_windows;
 
 fn from_environment(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"))
@@ -20,37 +21,11 @@ fn from_environment(name: &str, otherwise: u64) -> u64 {
 
 /// The tracked kernel with the shadows of windows as windows, and another number in the place of each loaded poison.
 fn replaced(original: &Kernel, tracked: &Tracked, by: f64) -> Kernel {
-    let mut kernel = tracked.kernel.clone();
-    let own = original.params.len();
-    let shadowed: Vec<usize> = (0..own).filter(|&at| original.params[at].ty.is_ref()).collect();
-    for (shadow, &of) in (own..).zip(&shadowed) {
-        let mut window = original.params[of].window().cloned();
-        if let Some(window) = &mut window {
-            window.map = renamed(&window.map, &mut kernel);
-        }
-        match (&original.params[of].kind, window) {
-            (ParamKind::In(_), Some(window)) => kernel.params[shadow].kind = ParamKind::In(window),
-            (ParamKind::Out(_), Some(window)) => kernel.params[shadow].kind = ParamKind::Out(window),
-            _ => {}
-        }
-    }
+    let mut kernel = with_windows(original, tracked);
     let mut body = std::mem::take(&mut kernel.body);
     replace(&mut body, &mut kernel, tracked, by);
     kernel.body = body;
     kernel
-}
-
-/// The region with values of its own.
-fn renamed(region: &Region, kernel: &mut Kernel) -> Region {
-    let mut names: HashMap<Value, Value> = HashMap::new();
-    let mut name = |value: Value, kernel: &mut Kernel| *names.entry(value).or_insert_with(|| kernel.new_value(kernel.ty(value)));
-    let mut region = region.clone();
-    region.args.iter_mut().for_each(|v| *v = name(*v, kernel));
-    for op in &mut region.ops {
-        op.operands.iter_mut().chain(&mut op.results).for_each(|v| *v = name(*v, kernel));
-    }
-    region.yields.iter_mut().for_each(|v| *v = name(*v, kernel));
-    region
 }
 
 fn replace(region: &mut Region, kernel: &mut Kernel, tracked: &Tracked, by: f64) {
@@ -89,10 +64,9 @@ fn replace(region: &mut Region, kernel: &mut Kernel, tracked: &Tracked, by: f64)
     region.ops = ops;
 }
 
-/// The values of outputs and what says which of them are poison, run with that number in the place of poison.
-fn outcome(executor: Executor, case: &Case, tracked: &Tracked, by: f64) -> Result<Result<Vec<Array>, RunError>, String> {
-    let kernel = replaced(&case.kernel, tracked, by);
-    verify(&kernel).map_err(|faults| format!("it does not verify: {faults:?}\n{kernel}"))?;
+/// The values of outputs and what says which of them are poison.
+fn outcome(executor: Executor, case: &Case, kernel: &Kernel) -> Result<Result<Vec<Array>, RunError>, String> {
+    verify(kernel).map_err(|faults| format!("it does not verify: {faults:?}\n{kernel}"))?;
     let own = &case.binding.arrays;
     let shadowed = case.kernel.params.iter().zip(own).filter(|(param, _)| param.ty.is_ref());
     let arrays: Vec<Vec<usize>> = own.iter().cloned().chain(shadowed.map(|(_, array)| array.clone())).collect();
@@ -100,8 +74,8 @@ fn outcome(executor: Executor, case: &Case, tracked: &Tracked, by: f64) -> Resul
     let windows = case.kernel.params.iter().zip(own).filter(|(param, _)| matches!(param.kind, ParamKind::In(_)));
     let clean = windows.map(|(_, array)| Array::filled(array, Literal::from(false)));
     let inputs: Vec<Array> = case.inputs.iter().cloned().chain(clean).collect();
-    let compiled = (executor.compile)(&kernel)?;
-    Ok(run(&kernel, &compiled, &binding, &inputs, &case.scalars))
+    let compiled = (executor.compile)(kernel)?;
+    Ok(run_logged(kernel, &compiled, &binding, &inputs, &case.scalars, &mut |_: &Printed| {}))
 }
 
 /// How many elements of outputs were compared, and how many are poison; nothing where the kernel ends in an error.
@@ -111,11 +85,25 @@ fn check(seed: u64) -> Result<Option<(usize, usize)>, String> {
     let tracked = track(&case.kernel);
     let kernel = &case.kernel;
     let compiled = (EXECUTORS[0].compile)(kernel)?;
-    let Ok(want) = run(kernel, &compiled, &case.binding, &case.inputs, &case.scalars) else { return Ok(None) };
+    let want = run_logged(kernel, &compiled, &case.binding, &case.inputs, &case.scalars, &mut |_: &Printed| {});
+    let Ok(want) = want else { return Ok(None) };
+    let beside = with_windows(kernel, &tracked);
+    for &executor in EXECUTORS {
+        match outcome(executor, &case, &beside)? {
+            Ok(got) => {
+                let equal = |(w, g): (&Array, &Array)| w.elements().zip(g.elements()).all(|(w, g)| same(w, g));
+                if !want.iter().zip(&got).all(equal) {
+                    return Err(format!("{}: the data is {got:?}, was {want:?}\n{kernel}", executor.name));
+                }
+            }
+            Err(RunError::Poison { .. }) => {}
+            Err(error) => return Err(format!("{}: {error}\n{kernel}", executor.name)),
+        }
+    }
     let mut counts = (0, 0);
     for by in [1.0, 77.0] {
         for &executor in EXECUTORS {
-            let got = match outcome(executor, &case, &tracked, by)? {
+            let got = match outcome(executor, &case, &replaced(kernel, &tracked, by))? {
                 Ok(got) => got,
                 // It came where it may not.
                 Err(RunError::Poison { .. }) => return Ok(None),
