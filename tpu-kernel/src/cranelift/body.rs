@@ -133,8 +133,9 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
         Ok((self.code, Tables { sites: self.sites, tasks: self.tasks, semaphores: self.groups }, self.summary))
     }
 
-    /// Emits the index maps of all windows. Returns its checks, by number.
-    pub(super) fn emit_maps(mut self) -> Result<(Code<'f>, Vec<Site>), String> {
+    /// Emits the index maps of all windows, which tell of what they read as the body does. Returns its checks, by number.
+    pub(super) fn emit_maps(mut self, watched: &'a [bool]) -> Result<(Code<'f>, Vec<Site>), String> {
+        self.watched = watched;
         let kernel = self.kernel;
         let prefetched: Vec<usize> = kernel.prefetched().map(|(at, _)| at).collect();
         if prefetched.is_empty() {

@@ -112,10 +112,11 @@ fn build_maps(
     features: Features,
     kernel: &Kernel,
     plan: &Plan<'_>,
+    watched: &[bool],
     function: &mut Function,
 ) -> Result<Vec<Site>, String> {
     build(isa, features, function, |code| {
-        let (code, sites) = Body::new(code, kernel, plan).emit_maps()?;
+        let (code, sites) = Body::new(code, kernel, plan).emit_maps(watched)?;
         code.finish(&**isa);
         Ok(sites)
     })
@@ -169,7 +170,7 @@ fn define(
     module: &mut JITModule,
 ) -> Result<Defined, String> {
     let mut context = module.make_context();
-    let map_sites = build_maps(isa, features, kernel, plan, &mut context.func)?;
+    let map_sites = build_maps(isa, features, kernel, plan, watched, &mut context.func)?;
     let maps = add(isa, module, &mut context, "maps")?;
     let (tables, summary) = build_body(isa, features, kernel, plan, watched, &mut context.func)?;
     let body = add(isa, module, &mut context, "body")?;
@@ -193,7 +194,7 @@ pub(super) fn text(kernel: &Kernel) -> Result<String, String> {
     let isa = isa()?;
     let plan = Plan::new(kernel);
     let [mut maps, mut body] = [Function::new(), Function::new()];
-    build_maps(&isa, features(), kernel, &plan, &mut maps)?;
+    build_maps(&isa, features(), kernel, &plan, &[], &mut maps)?;
     build_body(&isa, features(), kernel, &plan, &[], &mut body)?;
     Ok(format!("{maps}\n{body}"))
 }
@@ -208,7 +209,7 @@ pub(super) fn assembly(kernel: &Kernel) -> Result<String, String> {
         context.clear();
         context.set_disasm(true);
         match name {
-            "maps" => drop(build_maps(&isa, features(), kernel, &plan, &mut context.func)?),
+            "maps" => drop(build_maps(&isa, features(), kernel, &plan, &[], &mut context.func)?),
             _ => drop(build_body(&isa, features(), kernel, &plan, &[], &mut context.func)?),
         }
         let code = context.compile(&*isa, &mut Default::default()).map_err(|e| format!("{:?}", e.inner))?;

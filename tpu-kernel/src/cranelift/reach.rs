@@ -154,6 +154,32 @@ impl<'a> End<'a> {
         unsafe { self.set_below(self.chain.casts.len(), index, element) }
     }
 
+    /// Calls `f` with the address of each element of the memory itself that has bits of an element of the view.
+    ///
+    /// # Safety
+    /// The index lies in the view.
+    pub(super) unsafe fn addresses(&self, index: &[i64; RANK], f: &mut dyn FnMut(*mut u8)) {
+        // SAFETY: by this function's contract.
+        unsafe { self.addresses_below(self.chain.casts.len(), index, f) }
+    }
+
+    /// # Safety
+    /// As [`End::addresses`].
+    unsafe fn addresses_below(&self, level: usize, index: &[i64; RANK], f: &mut dyn FnMut(*mut u8)) {
+        if level == 0 {
+            // SAFETY: by the contract of `new`.
+            return f(unsafe { &*self.slots }.at(index, self.chain.root.bytes()));
+        }
+        // SAFETY: by this function's contract; all rows that an element covers are there.
+        unsafe {
+            let (mut at, _) = self.place(level, index);
+            for _ in 0..(self.chain.casts[level - 1].to.bits() / self.chain.below(level).bits()).max(1) {
+                self.addresses_below(level - 1, &at, f);
+                at[RANK - 2] += 1;
+            }
+        }
+    }
+
     /// Where the bits of an element of a view begin: an index of what is below, and a bit there.
     ///
     /// # Safety

@@ -198,11 +198,18 @@ impl<'k> Body<'_, '_, 'k> {
             arrays,
             chains: ends.clone().map(|mem| Self::chain(&mem)),
             group,
-            memories: [source, target].map(|end| self.plan.memory(end)),
+            memories: [source, target].map(|end| self.shared(self.plan.memory(end))),
             what,
             loc: op.loc.clone(),
         };
         Ok((site, self.slots_of(&ends, ty.rank())?, at))
+    }
+
+    /// The memory, by number, that stands for an array: of an input whose array an output shares the output.
+    fn shared(&self, memory: usize) -> usize {
+        let is_array = |at: usize| self.kernel.params[at].window().is_none();
+        let mut pairs = self.kernel.aliases().filter(|&(output, input)| is_array(output) && is_array(input));
+        pairs.find(|&(_, input)| input == memory).map_or(memory, |(output, _)| output)
     }
 
     /// `scoped`: its memory in the arena, for as long as the region is emitted.

@@ -11,7 +11,8 @@ use std::mem::offset_of;
 impl Body<'_, '_, '_> {
     /// Tells the launch that a part of a memory is read, or has been written.
     pub(super) fn watch(&mut self, memory: Value, part: &Mem, writes: bool, loc: &Loc) -> Result<(), String> {
-        let memory = self.plan.memory(memory);
+        // An index map names prefetched arrays by arguments of its own.
+        let memory = part.param().unwrap_or_else(|| self.plan.memory(memory));
         if !self.watched.get(memory).is_some_and(|&watched| watched) {
             return Ok(());
         }

@@ -58,7 +58,11 @@ unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i64, by: i64,
     let done = match action {
         Action::Signal => semaphores[*group].signal(at, by, &running.grid, loc),
         Action::Wait => watch.wait(semaphores, (*group, at), by, &running.grid, loc),
-        Action::Read => return semaphores[*group].counts[at].min(i64::from(i32::MAX)),
+        // Who reads again and again may wait for a copy in this way.
+        Action::Read => match watch.progress(semaphores) {
+            Ok(()) => return semaphores[*group].counts[at].min(i64::from(i32::MAX)),
+            error => error,
+        },
         Action::End => watch.settle(semaphores).and_then(|()| semaphores[*group].end()),
     };
     running.done(done)

@@ -24,8 +24,36 @@ pub(super) enum Shadow {
 /// Of each element of an array that several parallel steps reach: which of them touched it, counted from 1.
 #[derive(Debug)]
 pub(super) struct Touched {
-    pub readers: Vec<u32>,
-    pub writers: Vec<u32>,
+    /// Nothing of memory that each core has for itself, where writes of two do not meet.
+    readers: Option<Vec<u32>>,
+    writers: Vec<u32>,
+}
+
+impl Touched {
+    /// Of an array of so many elements, which all cores share, or which each has for itself.
+    pub(super) fn new(elements: usize, shared: bool) -> Result<Touched, RunError> {
+        let readers = if shared { Some(filled(0, elements)?) } else { None };
+        Ok(Touched { readers, writers: filled(0, elements)? })
+    }
+
+    /// The first element of a part that another step has touched so that their order shows, and that step.
+    pub(super) fn other(&self, region: &Region, writes: bool, thread: u32) -> Option<(usize, u32)> {
+        let found = |touched: &[u32]| {
+            let element = region.find(touched, |_, one| one != 0 && one != thread)?;
+            Some((element, touched[element]))
+        };
+        let Some(readers) = &self.readers else { return if writes { None } else { found(&self.writers) } };
+        found(&self.writers).or_else(|| if writes { found(readers) } else { None })
+    }
+
+    /// A step touches a part.
+    pub(super) fn add(&mut self, region: &Region, writes: bool, thread: u32) {
+        if writes {
+            region.each(&mut self.writers, |writer| *writer = thread);
+        } else if let Some(readers) = &mut self.readers {
+            region.each(readers, |reader| *reader = if *reader == 0 || *reader == thread { thread } else { SEVERAL });
+        }
+    }
 }
 
 /// So many of these, or an error where the host has no room for them.
@@ -37,7 +65,7 @@ pub(super) fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, RunErro
 }
 
 /// Read by more than one.
-pub(super) const SEVERAL: u32 = u32::MAX;
+const SEVERAL: u32 = u32::MAX;
 
 /// A memory.
 #[derive(Debug)]
@@ -48,8 +76,9 @@ pub(super) struct Memory {
     pub dtype: DType,
     pub shape: Vec<usize>,
     pub shadow: Shadow,
-    /// Of each element, the copies under way there: [`WRITTEN`], and how many read it. Empty until there is one.
-    pub marks: Vec<u32>,
+    /// Of each element, the copies under way there: [`WRITTEN`], and how many read it. Empty until the first one; all 0 while there
+    /// is none.
+    marks: Vec<u32>,
     /// Copies under way here.
     pub flying: usize,
     pub touched: Option<Touched>,
@@ -60,17 +89,27 @@ pub(super) struct Memory {
 }
 
 /// A mark: a copy writes the element.
-pub(super) const WRITTEN: u32 = 1 << 31;
+const WRITTEN: u32 = 1 << 31;
 
 impl Memory {
     pub(super) fn elements(&self) -> usize {
         if self.shape.contains(&0) { 0 } else { self.shape.iter().product() }
     }
 
-    /// The elements that a part of it has. Memory begins at or before each of its parts.
+    /// What is known of a memory at the start of a launch, but for what comes in from outside.
+    pub(super) fn new(name: String, base: *mut u8, dtype: DType, shape: Vec<usize>) -> Memory {
+        let (shadow, corner) = (Shadow::Defined, [0; MAX_RANK]);
+        Memory { name, base, dtype, shape, shadow, marks: vec![], flying: 0, touched: None, inside: None, corner }
+    }
+
+    /// The number of the element at an address. Memory begins at or before each of its parts.
+    pub(super) fn element(&self, address: *const u8) -> i64 {
+        (address.addr().wrapping_sub(self.base.addr()) / self.dtype.bytes()) as i64
+    }
+
+    /// The elements that a part of it has.
     pub(super) fn region(&self, slot: &Slot, dims: [usize; RANK]) -> Region {
-        let apart = slot.ptr.addr().wrapping_sub(self.base.addr()) / self.dtype.bytes();
-        Region { start: apart as i64, dims, strides: slot.strides }
+        Region { start: self.element(slot.ptr), dims, strides: slot.strides }
     }
 
     /// The index of an element.
@@ -101,21 +140,22 @@ impl Memory {
     }
 
     /// Marks the elements of a copy that begins.
-    pub(super) fn mark(&mut self, region: &Region, writes: bool) -> Result<(), RunError> {
+    pub(super) fn mark(&mut self, part: &[Region], writes: bool) -> Result<(), RunError> {
         if self.marks.is_empty() {
             self.marks = filled(0, self.elements())?;
         }
         self.flying += 1;
-        region.each(&mut self.marks, |mark| *mark = if writes { *mark | WRITTEN } else { mark.saturating_add(1) });
+        for region in part {
+            region.each(&mut self.marks, |mark| *mark = if writes { *mark | WRITTEN } else { mark.saturating_add(1) });
+        }
         Ok(())
     }
 
     /// Takes the marks of a copy off that is known to be done.
-    pub(super) fn unmark(&mut self, region: &Region, writes: bool) {
+    pub(super) fn unmark(&mut self, part: &[Region], writes: bool) {
         self.flying = self.flying.saturating_sub(1);
-        region.each(&mut self.marks, |mark| *mark = if writes { *mark & !WRITTEN } else { mark.saturating_sub(1) });
-        if self.flying == 0 {
-            self.marks = vec![];
+        for region in part {
+            region.each(&mut self.marks, |mark| *mark = if writes { *mark & !WRITTEN } else { mark.saturating_sub(1) });
         }
     }
 

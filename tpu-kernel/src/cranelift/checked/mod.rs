@@ -1,8 +1,10 @@
 //! Checked execution: the same lowering with hooks, on a kernel that also computes which of its elements are poison.
 //!
-//! Data flows downwards: `hooks` are what compiled code calls, `watch` what they ask; `memory`, `region` and `outputs` keep what is
-//! known, `order` and `garbage` draw from the seed, and `run` walks the grid. `docs/checked.md` says what is found.
+//! Data flows downwards: `hooks` are what compiled code calls, `watch` and `flight` (of copies) what they ask; `memory`, `region` and
+//! `outputs` keep what is known, `order` and `garbage` draw from the seed, and `run` walks the grid. `docs/checked.md` says what is
+//! found.
 
+mod flight;
 mod garbage;
 mod hooks;
 mod memory;
@@ -41,7 +43,6 @@ struct Root {
     shape: Vec<usize>,
     /// The operand that it is.
     param: Option<usize>,
-    watched: bool,
     /// The memory that says which of its elements are poison.
     shadow: Option<usize>,
 }
@@ -61,8 +62,7 @@ impl CheckedExecutable {
         let widened = widen::widen(&tracked.kernel);
         let roots = roots(&widened, &tracked);
         let of_poison: Vec<usize> = roots.iter().filter_map(|root| root.shadow).collect();
-        let watched: Vec<bool> =
-            roots.iter().enumerate().map(|(number, root)| root.watched && !of_poison.contains(&number)).collect();
+        let watched: Vec<bool> = (0..roots.len()).map(|number| !of_poison.contains(&number)).collect();
         let mut exe = Executable::compile_watching(&widened, jit::features(), &watched).map_err(refuse)?;
         // A start outside a memory is outside its shadow, which is looked at first.
         let name = |shadow: &str| {
@@ -98,7 +98,6 @@ fn roots(kernel: &Kernel, tracked: &Tracked) -> Vec<Root> {
             dtype: if matches!(ty, Type::Semaphore(..)) { DType::I32 } else { ty.dtype() },
             shape: if ty.is_ref() { ty.shape().dims().to_vec() } else { vec![] },
             param: param.map(|(at, _)| at),
-            watched: !tracked.unwatched.contains(&value),
             shadow: tracked.shadows.get(&value).and_then(|shadow| numbers.get(shadow).copied()),
         });
     }

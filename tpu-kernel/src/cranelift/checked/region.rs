@@ -12,6 +12,11 @@ pub(super) struct Region {
 }
 
 impl Region {
+    /// So many elements side by side.
+    pub(super) fn row(start: i64, len: usize) -> Region {
+        Region { start, dims: [1, 1, 1, len], strides: [0, 0, 0, 1] }
+    }
+
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.dims.contains(&0)

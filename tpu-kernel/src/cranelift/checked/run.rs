@@ -10,11 +10,13 @@ use super::super::memory::poison;
 use super::super::window::{Array, Param, Role};
 use super::garbage::{poison_of, scatter};
 use super::memory::{Memory, Shadow, Touched, filled};
+use super::region::Region;
+use super::watch::At;
 use super::order::{Permutation, Random};
 use super::outputs::{Again, Output, never};
 use super::{CheckedExecutable, Watch, hooks};
 use crate::exec::{Args, Checking, RunError};
-use crate::ir::{MAX_RANK, ParamKind, Semantics, Type};
+use crate::ir::{self, MAX_RANK, ParamKind, Roots, Semantics, Type};
 use crate::launch::Binding;
 use tpu_microkernels::tile::Rng;
 
@@ -28,6 +30,8 @@ struct Run<'c, 'd, 'r, 'a, 'b> {
     open: Vec<Option<[i32; MAX_RANK]>>,
     /// By operand: of output windows.
     outputs: Vec<Option<Output>>,
+    /// By operand: the array behind a window, as a memory by number, where others reach it, too.
+    behind: Vec<Option<usize>>,
     /// What memory holds that nothing has written; poison where there is none.
     garbage: Option<Random>,
 }
@@ -61,7 +65,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         };
         let outputs = (0..params).map(output).collect::<Result<_, _>>()?;
         let garbage = (checking.seed != 0).then(|| Random::new(!checking.seed));
-        Ok(Run { checked, driver, checking, refs: vec![], open: vec![None; params], outputs, garbage })
+        Ok(Run { checked, driver, checking, refs: vec![], open: vec![None; params], outputs, behind: vec![None; params], garbage })
     }
 
     fn steps(mut self) -> Result<(), RunError> {
@@ -88,6 +92,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         for place in 0..threads {
             let thread = order.at(place);
             if place > 0 {
+                self.rest()?;
                 self.leave_all()?;
                 self.forget();
                 // Each core has a generator of its own.
@@ -99,8 +104,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             let mut pipelines = if ahead { Pipeline::all(kernel, grid.len()) } else { vec![] };
             pipelines.iter_mut().for_each(|pipeline| pipeline.next.clone_from(&self.driver.running.grid));
             loop {
-                context.refs = self.refs.as_ptr();
-                self.driver.maps(&mut context, &mut blocks, if ahead { OUTPUTS } else { ALL })?;
+                self.maps(&mut context, &mut blocks, if ahead { OUTPUTS } else { ALL })?;
                 for pipeline in &mut pipelines {
                     while pipeline.due() {
                         self.know(pipeline, &mut context, &mut blocks, &grid[parallel..])?;
@@ -137,10 +141,13 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
     ) -> Result<(), RunError> {
         let at = pipeline.at;
         std::mem::swap(&mut pipeline.next, &mut self.driver.running.grid);
-        self.driver.maps(context, blocks, FIRST + at as u32)?;
+        self.maps(context, blocks, FIRST + at as u32)?;
         self.driver.inside(at, &blocks[at], &self.driver.running.grid)?;
         std::mem::swap(&mut pipeline.next, &mut self.driver.running.grid);
         let base = self.driver.memory.pointer();
+        if pipeline.changes(&blocks[at]) {
+            self.reach(at, &blocks[at], false)?;
+        }
         if let Some((param, array)) = self.driver.window(at).filter(|_| pipeline.changes(&blocks[at])) {
             // SAFETY: as in an unchecked run: the memory of a run has room for each copy of the operand.
             let slot = unsafe { param.open(array, &blocks[at], base.add(param.copy(pipeline.fetched))) };
@@ -156,10 +163,32 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         self.driver.running.watch.as_mut().expect("a checked run watches")
     }
 
-    /// What is known of each memory before the first step.
+    /// Computes block indices, whose maps may read what is watched.
+    fn maps(&mut self, context: &mut Context, blocks: &mut [[i32; MAX_RANK]], wanted: u32) -> Result<(), RunError> {
+        context.refs = self.refs.as_ptr();
+        let sites = std::mem::replace(&mut self.driver.running.sites, &self.driver.exe.map_sites);
+        context.launch = (&raw mut self.driver.running).cast();
+        let done = self.driver.maps(context, blocks, wanted);
+        self.driver.running.sites = sites;
+        done
+    }
+
+    /// A block of a window is fetched or written back, where others reach its array, too.
+    fn reach(&mut self, at: usize, index: &[i32; MAX_RANK], writes: bool) -> Result<(), RunError> {
+        let (Some(number), Some((param, array))) = (self.behind[at], self.driver.window(at)) else { return Ok(()) };
+        let bytes = param.dtype.bytes();
+        let mut rows = vec![];
+        param.rows(array, index, |first, _, length| rows.push(Region::row((first / bytes) as i64, length / bytes)));
+        let running = &mut self.driver.running;
+        let place = At { step: &running.grid, loc: &self.checked.exe.kernel.params[at].loc };
+        running.watch.as_mut().map_or(Ok(()), |watch| watch.block(number, &rows, writes, &place))
+    }
+
+    /// What is known of each memory before the first step; `threads`: parallel steps must not meet.
     fn memories(&mut self, threads: bool) -> Result<Vec<Memory>, RunError> {
         let kernel = &self.checked.exe.kernel;
         let base = self.driver.memory.pointer();
+        let writes_prefetched = Roots::of(kernel).writes_prefetched(kernel);
         let mut memories = vec![];
         for root in &self.checked.roots {
             let param = root.param.map(|at| (at, &kernel.params[at]));
@@ -167,34 +196,42 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                 Some((at, param)) if matches!(param.ty, Type::Array(..)) => self.driver.binding.arrays[at].clone(),
                 _ => root.shape.clone(),
             };
-            let elements = if shape.contains(&0) { 0 } else { shape.iter().product() };
-            let out_array = root.watched && param.is_some_and(|(_, param)| matches!(param.kind, ParamKind::OutArray(_)));
-            let shadow = match root.shadow {
-                Some(number) => Shadow::Memory(number),
-                // What shares the array of an input starts as it.
-                None if out_array => Shadow::Own(filled(u8::from(param.is_none_or(|(_, p)| p.alias.is_none())), elements)?),
-                None => Shadow::Defined,
-            };
-            let own = |(at, param): (usize, &crate::ir::Param)| match param.window() {
+            let own = |(at, param): (usize, &ir::Param)| match param.window() {
                 Some(_) => self.driver.window(at).map_or(base, |(param, _)| base.wrapping_add(param.offset)),
                 None => self.refs[at].ptr,
             };
-            let touched = match out_array && threads {
-                true => Some(Touched { readers: filled(0, elements)?, writers: filled(0, elements)? }),
-                false => None,
-            };
-            memories.push(Memory {
-                name: root.name.clone(),
-                base: param.map_or(std::ptr::null_mut(), own),
-                dtype: root.dtype,
-                shape,
-                shadow,
-                marks: vec![],
-                flying: 0,
-                touched,
-                inside: None,
-                corner: [0; MAX_RANK],
-            });
+            let mut memory = Memory::new(root.name.clone(), param.map_or(std::ptr::null_mut(), own), root.dtype, shape);
+            let elements = memory.elements();
+            match (root.shadow, param.map(|(_, param)| (&param.kind, &param.alias))) {
+                (Some(number), _) => memory.shadow = Shadow::Memory(number),
+                (None, Some((ParamKind::OutArray(_), alias))) => {
+                    // What shares the array of an input starts as it.
+                    memory.shadow = Shadow::Own(filled(u8::from(alias.is_none()), elements)?);
+                    memory.touched = if threads { Some(Touched::new(elements, true)?) } else { None };
+                }
+                (None, Some((ParamKind::Prefetch(_), _))) if threads && writes_prefetched => {
+                    memory.touched = Some(Touched::new(elements, false)?);
+                }
+                _ => {}
+            }
+            memories.push(memory);
+        }
+        // An array that a window shows and another operand reaches: a memory that stands for it.
+        for (output, input) in kernel.aliases() {
+            let is_array = |&at: &usize| kernel.params[at].window().is_none();
+            let number = [output, input].into_iter().find(is_array).unwrap_or(memories.len());
+            if number == memories.len() {
+                let shape = self.driver.binding.arrays[output].clone();
+                let param = &kernel.params[output];
+                memories.push(Memory::new(param.name.clone(), base, param.ty.dtype(), shape));
+            }
+            let memory = &mut memories[number];
+            if threads && memory.touched.is_none() {
+                memory.touched = Some(Touched::new(memory.elements(), true)?);
+            }
+            for at in [output, input].into_iter().filter(|at| !is_array(at)) {
+                self.behind[at] = Some(number);
+            }
         }
         Ok(memories)
     }
@@ -224,6 +261,10 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         }
         let (array, copy) = (*array, self.driver.memory.pointer());
         let Some((param, _)) = self.driver.window(at) else { return Ok(()) };
+        if param.role == Role::Input || again {
+            self.reach(at, index, false)?;
+        }
+        let Some((param, _)) = self.driver.window(at) else { return Ok(()) };
         // SAFETY: the memory of a run has room for the operand's copy at its offset, apart from the array; the index was found inside
         // the array.
         let slot = unsafe { param.open(&array, index, copy.add(param.offset)) };
@@ -235,6 +276,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         if self.open[at] == Some(*index) && self.refs[at].ptr == slot.ptr {
             return Ok(());
         }
+        self.stays(at)?;
         self.shown(at, index, slot, false)
     }
 
@@ -288,9 +330,19 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         RunError::Parallel { what, dimension, step, loc: declared.loc.clone() }
     }
 
+    /// That no copy is under way in a window whose block goes.
+    fn stays(&self, at: usize) -> Result<(), RunError> {
+        let (running, loc) = (&self.driver.running, &self.checked.exe.kernel.params[at].loc);
+        running.watch.as_ref().map_or(Ok(()), |watch| watch.replaced(at, &running.grid, loc))
+    }
+
     /// Writes the block of a window back that it shows.
     fn leave(&mut self, at: usize) -> Result<(), RunError> {
         let Some(index) = self.open[at].take() else { return Ok(()) };
+        self.stays(at)?;
+        if self.outputs[at].is_some() {
+            self.reach(at, &index, true)?;
+        }
         let base = self.driver.memory.pointer();
         let thread = self.watch().thread;
         // SAFETY: nothing else uses it now.
@@ -337,14 +389,20 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         }
     }
 
-    /// After the last step: everything lands, is written and is at 0.
-    fn end(&mut self) -> Result<(), RunError> {
-        self.leave_all()?;
+    /// Every copy lands, and every semaphore is at 0: at the end, and before steps with other indices along parallel dimensions,
+    /// which may run on another core.
+    fn rest(&mut self) -> Result<(), RunError> {
         let running = &mut self.driver.running;
         if let Some(watch) = &mut running.watch {
             watch.settle(&mut running.semaphores)?;
         }
-        running.semaphores.iter().try_for_each(super::super::semaphore::Group::end)?;
+        running.semaphores.iter().try_for_each(super::super::semaphore::Group::end)
+    }
+
+    /// After the last step: everything is at rest and written.
+    fn end(&mut self) -> Result<(), RunError> {
+        self.rest()?;
+        self.leave_all()?;
         if self.checking.unwritten {
             return Ok(());
         }
