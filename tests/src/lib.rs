@@ -5,6 +5,7 @@ pub mod accuracy;
 pub mod agreement;
 pub mod browser;
 pub mod by_hand;
+pub mod checked;
 pub mod devices;
 pub mod executors;
 pub mod filetest;

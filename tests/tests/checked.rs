@@ -2,47 +2,10 @@
 //!
 //! `case_NN`, `fault_x` are rows of `docs/conformance.md`. Each pair is one kernel with a scalar that switches the mistake on.
 
-use tpu_device::{Device, DeviceError, Tensor};
-use tpu_kernel::diagnose::render;
 use tpu_kernel::exec::RunError;
 use tpu_kernel::prelude::*;
-use tpu_tests::devices::{expect, made, tensor};
-
-const SEEDS: u64 = 20;
-
-fn device() -> Device {
-    Device::new("v5e").unwrap()
-}
-
-/// What a checked launch found.
-fn found<T: std::fmt::Debug>(result: Result<T, DeviceError>) -> (RunError, String) {
-    let error = result.expect_err("a mistake");
-    match error.kernel() {
-        Some(tpu_kernel::Error::Checked { error: found, .. }) => (found.clone(), render(error.kernel().unwrap())),
-        other => panic!("{other:?}"),
-    }
-}
-
-/// The launch fails with that code under every seed, and says so in these words.
-fn always<T: std::fmt::Debug>(code: &str, words: &[&str], launch: impl Fn(u64) -> Result<T, DeviceError>) {
-    for seed in 0..SEEDS {
-        let (error, text) = found(launch(seed));
-        assert_eq!(error.code(), code, "seed {seed}: {text}");
-        assert!(text.contains(&format!("`.checked({seed})` replays it")), "{text}");
-        for word in words {
-            assert!(text.contains(word), "seed {seed}: no {word:?} in:\n{text}");
-        }
-    }
-}
-
-/// The launch gives that under every seed.
-fn never(want: &[f32], launch: impl Fn(u64) -> Result<Tensor, DeviceError>) {
-    for seed in 0..SEEDS {
-        let o = launch(seed).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
-        let dims = o.shape().to_vec();
-        expect(&o, &dims, want);
-    }
-}
+use tpu_tests::checked::{SEEDS, always, device, found, never};
+use tpu_tests::devices::{made, tensor};
 
 // ---- poison ---------------------------------------------------------------------------------------------------------------
 
