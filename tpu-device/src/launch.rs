@@ -29,9 +29,9 @@ impl Target for Device {
 }
 
 /// A launch that is not refused.
-struct Prepared {
-    entry: Arc<Entry>,
-    bound: Arc<Bound>,
+pub(crate) struct Prepared {
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) bound: Arc<Bound>,
 }
 
 /// What runs it.
@@ -133,7 +133,7 @@ pub(crate) fn check_devices(device: &Device, args: &[Arg<'_, Tensor>]) -> Result
 }
 
 /// `values` are the arguments themselves, where there are some: scalars among them may count steps of the grid.
-fn prepare(
+pub(crate) fn prepare(
     device: &Device,
     launchable: &dyn Launchable,
     args: &[ArgSpec<'_>],

@@ -12,6 +12,11 @@ pub(super) struct Region {
 }
 
 impl Region {
+    /// All elements of a memory.
+    pub(super) fn whole(elements: usize) -> Region {
+        Region { start: 0, dims: [1, 1, 1, elements], strides: [0, 0, 0, 1] }
+    }
+
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.dims.contains(&0)

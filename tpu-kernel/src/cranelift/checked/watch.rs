@@ -99,6 +99,12 @@ impl Watch {
         if site.writes { self.stored(site.memory, &region, &site.loc, step) } else { Ok(()) }
     }
 
+    /// The memory of a window turns to another block: no copy may be under way there.
+    pub(super) fn turned(&self, number: usize, step: &[i32], loc: &Loc) -> Result<(), RunError> {
+        let whole = Region::whole(self.memories[number].elements());
+        self.apart(number, &whole, true, "turned to another block", &At { step, loc })
+    }
+
     /// A masked load or store, lane by lane where the mask is true: before it that no copy is under way there, `after` a store
     /// that what is inside the array of an output is no poison.
     ///
