@@ -141,11 +141,93 @@ fn report_40_no_recompilation_when_the_grid_changes() {
     }
 }
 
+/// Rows of blocks by a list, with any pipeline, into an array that is shared or not.
+#[tpu_kernel(grid(i: steps))]
+fn fuzzed<B: Dim, NB: Dim>(
+    steps: Scalar<i32>,
+    #[prefetch([p])] rows: Prefetch<i32, 1>,
+    #[block([m, n] at (rows.read(i), 0), buffered(NB))] x: In<f32, (B, D<128>)>,
+    #[hbm([k, n])] under: Hbm<f32, 2>,
+    #[block([k, n] at (i, 0))]
+    #[alias(under)]
+    o: Out<f32, (B, D<128>)>,
+) {
+    o.store(x.load());
+}
+
+/// Whatever a launch is given: an error, or the right answer, and never a panic.
+#[test]
+fn fuzzed_launches_end_in_an_error_or_the_right_answer() {
+    let mut seed = 1u64;
+    let mut draw = |list: &[i64]| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        list[(seed >> 33) as usize % list.len()]
+    };
+    let (mut right, mut refused) = (0, 0);
+    for round in 0..600 {
+        let device = &devices()[round % 2];
+        let steps = draw(&[0, 1, 2, 3, 5, -1, i64::from(i32::MAX), i64::from(i32::MIN)]) as i32;
+        let [p, m, k] = [[0, 1, 3, 5], [1, 8, 24, 30], [0, 8, 17, 24]].map(|list| draw(&list) as usize);
+        let n = draw(&[0, 1, 100, 128, 128, 128, 300]) as usize;
+        let (b, nb) = (draw(&[0, 8, 8, 8, 16]) as usize, draw(&[0, 1, 2, 3, 16, 17]) as usize);
+        let list: Vec<i32> = (0..p).map(|_| draw(&[0, 1, 2, 3, -1, 7]) as i32).collect();
+        let rows = tensor(device, &list, &[p]);
+        let (x, under) = (made(device, &[m, n], |at| at as f32), made(device, &[k, n], |at| -(at as f32)));
+        let kernel = fuzzed().b(b).nb(nb).allow(Allow::BlockShape);
+        let launched = match round % 3 {
+            0 => kernel.checked(round as u64).launch(device, steps, &rows, &x, &under),
+            _ => kernel.launch(device, steps, &rows, &x, &under),
+        };
+        let Ok(o) = launched else {
+            refused += 1;
+            continue;
+        };
+        right += 1;
+        let (got, steps) = (o.to_vec::<f32>().unwrap(), steps as usize);
+        assert_eq!(o.shape(), [k, n]);
+        for (at, got) in got.into_iter().enumerate() {
+            let (row, column) = (at / n, at % n);
+            let want = match row / b.max(1) {
+                // What no step visits stays.
+                block if block >= steps || column >= 128 => Some(-(at as f32)),
+                block => {
+                    let from = list[block] as usize * b + row % b;
+                    (from < m).then(|| (from * n + column) as f32)
+                }
+            };
+            assert!(want.map_or(got.is_nan(), |want| want == got), "round {round}: element {at} is {got}, not {want:?}");
+        }
+    }
+    assert!(right > 30 && refused > 100, "{right} right, {refused} refused");
+}
+
 #[test]
 fn checked_launches_count_the_same_steps() {
     let [_, device] = devices();
     for seed in 0..20 {
         expect(&counted().checked(seed).launch(&device, 3).unwrap(), &[8, 128], &[6.0; 1024]);
+    }
+}
+
+#[tpu_kernel(grid(i: steps), side_effects)]
+fn marked(steps: Scalar<i32>, #[block([8, 128] at (0, 0))] o: Out<f32, Block>) {
+    o.fill(1.0);
+}
+
+/// What runs here is the same; on a chip the call stays where nothing uses its outputs.
+#[test]
+fn a_call_with_side_effects_is_kept() {
+    let built = Built::new(&marked().steps(2), &[]).unwrap();
+    let text = built.kernel.to_string();
+    assert!(text.starts_with("kernel @marked(steps) side_effects"), "{text}");
+    assert_eq!(tpu_kernel::ir::parse(&text).unwrap(), built.kernel);
+    for (built, effects) in [(built, true), (Built::new(&counted().steps(2), &[]).unwrap(), false)] {
+        let program = built.bind(&Chip::V5E, &[]).unwrap().stablehlo().unwrap();
+        assert!(program.contains(&format!("has_side_effect = {effects}")), "{program}");
+        assert_eq!(built.legalised(&Chip::V5E).unwrap().side_effects, effects);
+    }
+    for device in devices() {
+        expect(&marked().launch(&device, 2).unwrap(), &[8, 128], &[1.0; 1024]);
     }
 }
 
@@ -156,7 +238,9 @@ fn programs(chip: &'static Chip) -> Vec<(String, String)> {
     let counted = Built::new(&counted().steps(4), &[]).unwrap();
     let nested = Built::new(&nested().a(8).b(5).c(3), &[]).unwrap();
     let backwards = Built::new(&backwards().steps(4), &[DType::I32, DType::F32]).unwrap();
+    let marked = Built::new(&marked().steps(2), &[]).unwrap();
     let bound = [
+        marked.bind(chip, &[]).unwrap(),
         counted.bind(chip, &[]).unwrap(),
         nested.bind(chip, &[]).unwrap(),
         backwards.bind(chip, &[(DType::I32, vec![4]), f32s(&[32, 256])]).unwrap(),
@@ -166,7 +250,7 @@ fn programs(chip: &'static Chip) -> Vec<(String, String)> {
 
 #[test]
 fn the_text_leaves_extents_to_the_call() {
-    let [counted, nested, backwards] = programs(&Chip::V6E).try_into().unwrap();
+    let [_, counted, nested, backwards] = programs(&Chip::V6E).try_into().unwrap();
     let dynamic = i64::MIN;
     assert!(counted.0.contains(&format!("iteration_bounds = array<i64: {dynamic}>")), "{}", counted.0);
     // The extent is computed before the call, and is its first operand.

@@ -346,6 +346,7 @@ fn stage(model: &Kernel) -> TokenStream {
         let semantics = if g.parallel { quote!(Parallel) } else { quote!(Arbitrary) };
         quote_spanned!(g.name.span()=> ::tpu_kernel::lang::expanded::grid(#text, #extent, ::tpu_kernel::ir::Semantics::#semantics);)
     });
+    let effects = model.side_effects.then(|| quote!(::tpu_kernel::lang::expanded::side_effects();));
     let operands = params.iter().map(|p| operand(model, p));
     let aliases = params.iter().filter_map(|p| {
         let (output, input) = (p.name.to_string(), p.alias.as_ref()?.to_string());
@@ -382,6 +383,7 @@ fn stage(model: &Kernel) -> TokenStream {
         };
         #allows
         fn __tpu_kernel_record<#(#bounds),*> #no_arguments {
+            #effects
             #(#grid)*
             #(#operands)*
             #(#aliases)*

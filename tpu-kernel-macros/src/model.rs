@@ -17,6 +17,7 @@ pub(crate) struct Kernel {
     /// Element types, in order, with their class: `T: Float`.
     pub(crate) elements: Vec<(Ident, Ident)>,
     pub(crate) grid: Vec<GridDim>,
+    pub(crate) side_effects: bool,
     pub(crate) params: Vec<Param>,
     pub(crate) body: Block,
 }

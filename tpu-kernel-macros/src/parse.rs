@@ -23,11 +23,11 @@ const CLASSES: [(&str, &[&str]); 5] = [
 
 /// The function and its attribute as a model; what cannot be understood is reported and left out.
 pub(crate) fn kernel(attribute: TokenStream, item: ItemFn, errors: &mut Errors) -> Kernel {
-    let Arguments { grid, semantics } = match syn::parse2(attribute) {
+    let Arguments { grid, semantics, side_effects } = match syn::parse2(attribute) {
         Ok(arguments) => arguments,
         Err(error) => {
             errors.push(error);
-            Arguments { grid: vec![], semantics: None }
+            Arguments { grid: vec![], semantics: None, side_effects: false }
         }
     };
     let grid = dimensions(grid, semantics, errors);
@@ -44,21 +44,23 @@ pub(crate) fn kernel(attribute: TokenStream, item: ItemFn, errors: &mut Errors) 
         unclear,
         elements,
         grid,
+        side_effects,
         params,
         body,
     }
 }
 
-/// `grid(i: m / BM, …), semantics(parallel, …)`.
+/// `grid(i: m / BM, …), semantics(parallel, …), side_effects`.
 struct Arguments {
     grid: Vec<(Ident, Expr)>,
     /// The words, and their tokens for errors about all of them.
     semantics: Option<(TokenStream, Vec<Ident>)>,
+    side_effects: bool,
 }
 
 impl Parse for Arguments {
     fn parse(input: ParseStream<'_>) -> syn::Result<Arguments> {
-        let mut arguments = Arguments { grid: vec![], semantics: None };
+        let mut arguments = Arguments { grid: vec![], semantics: None, side_effects: false };
         let mut seen: Vec<Ident> = vec![];
         while !input.is_empty() {
             let key: Ident = input.parse()?;
@@ -78,8 +80,10 @@ impl Parse for Arguments {
                     let tokens = if words.is_empty() { key.to_token_stream() } else { words.to_token_stream() };
                     arguments.semantics = Some((tokens, words.into_iter().collect()));
                 }
+                "side_effects" => arguments.side_effects = true,
                 _ => {
-                    let message = "unknown argument: a kernel takes `grid(i: m / BM, …)` and `semantics(parallel, …)`";
+                    let message =
+                        "unknown argument: a kernel takes `grid(i: m / BM, …)`, `semantics(parallel, …)` and `side_effects`";
                     return Err(syn::Error::new(key.span(), message));
                 }
             }

@@ -9,7 +9,7 @@ use super::semaphore::Group;
 use super::site::{Extent, Site};
 use super::window::{Array, Param, Role, STREAMED};
 use crate::exec::{Args, RunError};
-use crate::ir::{self, DType, MAX_RANK, ParamKind, SizeExpr, SizeId};
+use crate::ir::{self, DType, MAX_RANK, ParamKind, Revisit, SizeExpr, SizeId};
 use crate::launch::Binding;
 use std::marker::PhantomData;
 use tpu_microkernels::stream;
@@ -281,10 +281,11 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         if dims.contains(&0) { 0 } else { dims.iter().product() }
     }
 
-    /// Arrays whose blocks are read before they are written start as poison.
+    /// Outputs that may be visited in any step start as poison, also where no step reads what is there.
     pub(super) fn unvisited(&self) {
-        for at in self.exe.kernel.outputs().filter(|(_, param)| param.alias.is_none()).map(|(at, _)| at) {
-            if let Some((param, array)) = self.window(at).filter(|(param, _)| param.read_back) {
+        for (at, declared) in self.exe.kernel.outputs().filter(|(_, param)| param.alias.is_none()) {
+            let read_back = declared.window().is_some_and(|window| window.pipelining.revisit == Revisit::Any);
+            if let Some((param, array)) = self.window(at).filter(|_| read_back) {
                 let elements = self.elements(at);
                 // SAFETY: an array has the elements of its shape.
                 unsafe { poison(array.pointer, param.dtype, elements) };

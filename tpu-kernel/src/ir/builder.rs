@@ -27,6 +27,7 @@ impl Builder {
             params: vec![],
             body: Region::default(),
             types: vec![],
+            side_effects: false,
             loc,
         };
         Builder { kernel, open: vec![Region::default()] }
@@ -52,6 +53,11 @@ impl Builder {
         self.kernel.params.push(Param { name: name.to_string(), ty, kind, alias: None, loc });
         self.kernel.body.args.push(value);
         value
+    }
+
+    /// Says that a call of the kernel has effects beside its outputs.
+    pub fn side_effects(&mut self) {
+        self.kernel.side_effects = true;
     }
 
     /// Lets an output share the array of an input, both declared already.

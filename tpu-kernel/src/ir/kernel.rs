@@ -24,6 +24,8 @@ pub struct Kernel {
     pub body: Region,
     /// The type of each value, by number.
     pub types: Vec<Type>,
+    /// Whether a call counts also where nothing uses its outputs: it is neither left out nor merged with another one.
+    pub side_effects: bool,
     /// Where the kernel is written.
     pub loc: Loc,
 }

@@ -373,6 +373,11 @@ pub fn prefetch<T: Element, const R: usize>(name: &str, array: Vec<SizeExpr>) ->
     Prefetch::wrap(declare(name, Type::Array(Space::Smem, T::DTYPE, R), ParamKind::Prefetch(array), Loc::caller()))
 }
 
+/// Says that a call of the kernel has effects beside its outputs.
+pub fn side_effects() {
+    session::with(|s| s.builder.side_effects());
+}
+
 /// Lets an output share the array of an input, both declared before.
 pub fn alias(output: &str, input: &str) {
     session::with(|s| s.builder.alias(output, input));

@@ -79,6 +79,9 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
         stores_beside_copies: memory::flight::stores_beside_copies(source),
         beside_copy: false,
     };
+    if source.side_effects {
+        lowering.builder.side_effects();
+    }
     for size in &source.sizes {
         lowering.builder.size(size);
     }

@@ -10,6 +10,8 @@ pub(super) struct Meeting {
     communicates: bool,
     /// The id of its barrier semaphore.
     collective: Option<u32>,
+    /// Whether the call counts where nothing uses its results.
+    effects: bool,
 }
 
 impl Meeting {
@@ -26,7 +28,11 @@ impl Meeting {
             Type::Semaphore(SemaphoreKind::Barrier(id), _) => Some(id),
             _ => None,
         };
-        Meeting { communicates: elsewhere(&kernel.body.ops), collective: kernel.params.iter().find_map(barrier) }
+        Meeting {
+            communicates: elsewhere(&kernel.body.ops),
+            collective: kernel.params.iter().find_map(barrier),
+            effects: kernel.side_effects,
+        }
     }
 
     fn text(&self) -> String {
@@ -51,9 +57,9 @@ pub(super) fn custom_call(
         true => String::new(),
         false => format!(", \"input_memory_space_colors\": [{}]", colours.join(", ")),
     };
-    let meeting = meeting.text();
+    let meets = meeting.text();
     let config = format!(
-        "{{\"custom_call_config\": {{\"body\": \"{}\", \"needs_layout_passes\": true{meeting}{colours}}}, \"scoped_memory_configs\": [{{\"memory_space\": 1, \"offset\": 0, \"size\": {limit}}}]}}",
+        "{{\"custom_call_config\": {{\"body\": \"{}\", \"needs_layout_passes\": true{meets}{colours}}}, \"scoped_memory_configs\": [{{\"memory_space\": 1, \"offset\": 0, \"size\": {limit}}}]}}",
         base64(text.as_bytes()),
     );
     let config = config.replace('"', "\\22");
@@ -67,8 +73,9 @@ pub(super) fn custom_call(
     };
     let defined = if results.is_empty() { String::new() } else { format!("{} = ", names(results)) };
     format!(
-        "    {defined}\"stablehlo.custom_call\"({}) {{call_target_name = \"tpu_custom_call\", has_side_effect = false, backend_config = \"{config}\", kernel_name = \"{name}\", operand_layouts = [{}], result_layouts = [{}]{shared}}} : ({}) -> ({}){}\n",
+        "    {defined}\"stablehlo.custom_call\"({}) {{call_target_name = \"tpu_custom_call\", has_side_effect = {}, backend_config = \"{config}\", kernel_name = \"{name}\", operand_layouts = [{}], result_layouts = [{}]{shared}}} : ({}) -> ({}){}\n",
         names(operands),
+        meeting.effects,
         layouts(operands),
         layouts(results),
         types(operands),

@@ -319,13 +319,15 @@ impl<'a> Parser<'a> {
             let id = u32::try_from(i).map(SizeId).or_else(|_| self.fail("more than 2^32 sizes"))?;
             self.size_ids.entry(size.clone()).or_insert(id);
         }
+        let side_effects = self.eat_word("side_effects");
         if let Some(file) = self.text_file {
             self.kernel_file = Cow::Owned(file.to_string());
         }
         let loc = self.loc(start)?;
         self.kernel_file = loc.file.clone();
         self.expect("{")?;
-        let mut kernel = Kernel { name, sizes, grid: vec![], params: vec![], body: Region::default(), types: vec![], loc };
+        let mut kernel =
+            Kernel { name, sizes, grid: vec![], params: vec![], body: Region::default(), types: vec![], side_effects, loc };
         while self.is_word("grid") {
             kernel.grid.push(self.grid_dim()?);
         }

@@ -86,7 +86,8 @@ impl<'a> Printer<'a> {
     fn kernel(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let k = self.kernel;
         let sizes: Vec<String> = k.sizes.iter().map(|s| word_or_quoted(s)).collect();
-        writeln!(f, "kernel @{}({}){} {{", word_or_quoted(&k.name), sizes.join(", "), loc(&k.loc, None))?;
+        let effects = if k.side_effects { " side_effects" } else { "" };
+        writeln!(f, "kernel @{}({}){effects}{} {{", word_or_quoted(&k.name), sizes.join(", "), loc(&k.loc, None))?;
         for dim in &k.grid {
             let extent = dim.extent.display(&self.sizes);
             writeln!(f, "  grid {} = {extent} {}{}", word_or_quoted(&dim.name), dim.semantics.name(), self.loc(&dim.loc))?;
