@@ -62,6 +62,7 @@ fn run_compares_with_the_reference() {
         "ok",
         "compile_ms",
         "run_ms",
+        "refused",
     ];
     for row in &rows {
         assert_eq!(keys(row), fields);

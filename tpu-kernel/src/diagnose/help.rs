@@ -204,7 +204,9 @@ pub(super) fn run(error: &RunError) -> String {
             "start the copy, or signal, before the wait; a wait takes off what it waits for, so that a second one finds nothing"
                 .to_string()
         }
-        RunError::SemaphoreLeft { .. } => "wait once for each copy that is started, and for all that is signalled".to_string(),
+        RunError::SemaphoreLeft { .. } => "wait once for each copy that is started, and for all that is signalled; nothing is left to \
+                                           steps with other indices along parallel dimensions"
+            .to_string(),
         RunError::SemaphoreCount { .. } => "signal and wait for positive numbers".to_string(),
         RunError::Poison { .. } => {
             "write it first, or select it away: `load_or(v)` has a value for what lies outside the array, `select(mask, x, v)` for the rest; \

@@ -52,9 +52,8 @@ impl Flights {
     /// Where the copy began that has an element of a memory as its target, or as its source.
     pub(super) fn of(&self, number: usize, element: usize, target: bool) -> Loc {
         let end = usize::from(target);
-        let met = |flight: &&Flight| {
-            flight.memories[end] == number && flight.parts[end].iter().any(|region| region.contains(element))
-        };
+        let met =
+            |flight: &&Flight| flight.memories[end] == number && flight.parts[end].iter().any(|region| region.contains(element));
         self.all.iter().find(met).map_or(Loc::UNKNOWN, |flight| flight.loc.clone())
     }
 
@@ -134,8 +133,8 @@ impl Watch {
             let poison = |region: &Region| self.with_shadow(memory, |shadow| region.find(shadow, |_, poison| poison != 0));
             let Some(element) = part.iter().find_map(poison) else { continue };
             // What nothing has written of an output array may be read back, as a load may read it.
-            let reads_back = matches!(self.memories[source].shadow, Shadow::Own(_))
-                && matches!(self.memories[target].shadow, Shadow::Memory(_));
+            let reads_back =
+                matches!(self.memories[source].shadow, Shadow::Own(_)) && matches!(self.memories[target].shadow, Shadow::Memory(_));
             if reads_back && !add {
                 return Ok(true);
             }

@@ -24,35 +24,46 @@ pub(super) enum Shadow {
 /// Of each element of an array that several parallel steps reach: which of them touched it, counted from 1.
 #[derive(Debug)]
 pub(super) struct Touched {
-    /// Nothing of memory that each core has for itself, where writes of two do not meet.
-    readers: Option<Vec<u32>>,
+    /// Of memory that each core has for itself: who read what it had not written before.
+    readers: Vec<u32>,
     writers: Vec<u32>,
+    shared: bool,
 }
 
 impl Touched {
     /// Of an array of so many elements, which all cores share, or which each has for itself.
     pub(super) fn new(elements: usize, shared: bool) -> Result<Touched, RunError> {
-        let readers = if shared { Some(filled(0, elements)?) } else { None };
-        Ok(Touched { readers, writers: filled(0, elements)? })
+        Ok(Touched { readers: filled(0, elements)?, writers: filled(0, elements)?, shared })
     }
 
-    /// The first element of a part that another step has touched so that their order shows, and that step.
+    /// The first element of a part that another step has touched so that their order shows, and that step. In memory that each core
+    /// has for itself the writes of two do not meet.
     pub(super) fn other(&self, region: &Region, writes: bool, thread: u32) -> Option<(usize, u32)> {
         let found = |touched: &[u32]| {
             let element = region.find(touched, |_, one| one != 0 && one != thread)?;
             Some((element, touched[element]))
         };
-        let Some(readers) = &self.readers else { return if writes { None } else { found(&self.writers) } };
-        found(&self.writers).or_else(|| if writes { found(readers) } else { None })
+        let written = if self.shared || !writes { found(&self.writers) } else { None };
+        written.or_else(|| if writes { found(&self.readers) } else { None })
     }
 
     /// A step touches a part.
     pub(super) fn add(&mut self, region: &Region, writes: bool, thread: u32) {
         if writes {
             region.each(&mut self.writers, |writer| *writer = thread);
-        } else if let Some(readers) = &mut self.readers {
-            region.each(readers, |reader| *reader = if *reader == 0 || *reader == thread { thread } else { SEVERAL });
+            return;
         }
+        let Touched { readers, writers, shared } = self;
+        let _ = region.rows(|first, len, step| {
+            for at in (0..len as i64).map(|i| (first + i * step) as usize) {
+                if let (Some(reader), Some(&writer)) = (readers.get_mut(at), writers.get(at))
+                    && (*shared || writer == 0)
+                {
+                    *reader = if *reader == 0 || *reader == thread { thread } else { SEVERAL };
+                }
+            }
+            None::<()>
+        });
     }
 }
 
