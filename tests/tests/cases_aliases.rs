@@ -86,6 +86,29 @@ fn case_23_25_untouched_blocks_keep_what_they_had() {
     }
 }
 
+#[tpu_kernel]
+fn moved_along(
+    #[hbm([n, 8, 128])] x: Hbm<f32, 3>,
+    #[hbm([n, 8, 128])]
+    #[alias(x)]
+    o: HbmOut<f32, 3>,
+    to: Scalar<i32>,
+) {
+    copy(x.view::<(D<3>, D<8>, D<128>)>((1 - to, 0, 0)), o.view::<(D<3>, D<8>, D<128>)>((to, 0, 0))).now();
+}
+
+/// Both are one array: where source and target overlap, what is written was read before.
+#[test]
+fn a_copy_within_a_shared_array_reads_before_it_writes() {
+    for device in devices() {
+        let x = made(&device, &[4, 8, 128], |at| (at / 1024) as f32);
+        for (to, want) in [(0, [1.0, 2.0, 3.0, 3.0]), (1, [0.0, 0.0, 1.0, 2.0])] {
+            let o = moved_along().launch(&device, &x, to).unwrap();
+            expect(&o, &[4, 8, 128], &(0..4096).map(|at| want[at / 1024]).collect::<Vec<f32>>());
+        }
+    }
+}
+
 // ---- report 4: outputs that nothing is written to ---------------------------------------------------------------------------
 
 #[tpu_kernel]
@@ -159,6 +182,39 @@ fn an_input_shows_what_its_array_held_when_the_block_was_fetched() {
             let o = chained().nb(nb).launch(&device, &x).unwrap();
             expect(&o, &[48, 128], &rows([0.0, 1.0, 11.0, 21.0, 31.0, 41.0]));
         }
+    }
+}
+
+#[test]
+fn checked_launches_see_the_same() {
+    let [_, device] = devices();
+    let x = made(&device, &[48, 128], |at| 10.0 * (at / 1024) as f32);
+    let wide = made(&device, &[32, 512], |_| 0.0f32);
+    let (ids, kept) = (tensor(&device, &[3, 0, 2, 5], &[4]), made(&device, &[56, 128], |at| at as f32));
+    let (counted, block) = (made(&device, &[10], |_| 0), made(&device, &[8, 128], |at| at as f32));
+    let ones = made(&device, &[5], |_| 1.0f32);
+    for seed in 0..20 {
+        for nb in [1, 2, 3] {
+            let want = chained().nb(nb).launch(&device, &x).unwrap().to_vec::<f32>().unwrap();
+            let got = chained().nb(nb).checked(seed).launch(&device, &x).unwrap();
+            expect(&got, &[48, 128], &want);
+        }
+        let want = crossed().launch(&device, &wide).unwrap().to_vec::<f32>().unwrap();
+        expect(&crossed().checked(seed).launch(&device, &wide).unwrap(), &[32, 512], &want);
+        let rows = made(&device, &[32, 128], |at| at as f32);
+        let want = scattered().launch(&device, &ids, &kept, &rows).unwrap().to_vec::<f32>().unwrap();
+        expect(&scattered().checked(seed).launch(&device, &ids, &kept, &rows).unwrap(), &[56, 128], &want);
+        let got = incremented().checked(seed).launch(&device, &counted, &block).unwrap();
+        expect(&got, &[8, 128], &(0..1024).map(|at| at as f32 + 1.0).collect::<Vec<_>>());
+        let (a, b) = nothing_copied().checked(seed).launch(&device, &ones, &ones).unwrap();
+        expect(&a, &[5], &[1.0f32; 5]);
+        expect(&b, &[5], &[1.0f32; 5]);
+        let none = tensor::<i32>(&device, &[], &[0]);
+        expect(&incremented().checked(seed).launch(&device, &none, &block).unwrap(), &[8, 128], &block.to_vec::<f32>().unwrap());
+        // What a step leaves alone in its block is lost, which is no false alarm.
+        let pair = tensor(&device, &[3.0f32, 4.0], &[2]);
+        let error = half_stored().allow(Allow::BlockShape).checked(seed).launch(&device, &pair).unwrap_err();
+        assert_eq!(error.code(), "R017");
     }
 }
 

@@ -263,6 +263,47 @@ fn copies_carry_no_poison_and_fill_their_arrays() {
     assert!(o.to_vec::<f32>().unwrap()[1024..].iter().all(|v| v.is_nan()));
 }
 
+#[tpu_kernel(grid(i: n / 8))]
+fn left_over_a_step(
+    #[block([n, 128] at (i, 0))] x: In<f32, (D<8>, D<128>)>,
+    #[hbm([n, 128])] y: Hbm<f32, 2>,
+    #[block([n, 128] at (i, 0))] p: Out<f32, (D<8>, D<128>)>,
+    #[hbm([n, 128])] o: HbmOut<f32, 2>,
+    #[scratch] buffer: Vmem<f32, (D<8>, D<128>)>,
+    #[scratch] done: DmaSemaphore,
+    what: Scalar<i32>,
+) {
+    p.store(x.load());
+    buffer.store(x.load());
+    let here = || o.view::<(D<8>, D<128>)>((i * 8, 0));
+    if what == 0 {
+        copy(x, here()).now();
+    }
+    if what == 1 {
+        copy(x, here()).start(done).leave();
+    }
+    if what == 2 {
+        copy(p, here()).start(done).leave();
+    }
+    if what == 3 {
+        copy(x, here()).now();
+        copy(y.view::<(D<8>, D<128>)>((i * 8, 0)), p).start(done).leave();
+    }
+}
+
+/// A copy from or to the block of a window is waited for before the window turns to another one.
+#[test]
+fn a_window_does_not_turn_under_a_copy() {
+    let device = device();
+    let x = made(&device, &[16, 128], |at| at as f32);
+    let launch = |seed: u64, what: i32| left_over_a_step().checked(seed).launch(&device, &x, &x, what).map(|(_, o)| o);
+    never(&(0..2048).map(|n| n as f32).collect::<Vec<_>>(), |seed| launch(seed, 0));
+    let turned = |operand, does| format!("operand `{operand}` is turned to another block at [0, 0] while a copy {does} it");
+    always("R016", &[&turned("x", "reads"), "at grid step [1]"], |seed| launch(seed, 1));
+    always("R016", &[&turned("p", "reads"), "at grid step [1]"], |seed| launch(seed, 2));
+    always("R016", &[&turned("p", "writes"), "at grid step [1]"], |seed| launch(seed, 3));
+}
+
 // ---- outputs --------------------------------------------------------------------------------------------------------------
 
 #[tpu_kernel(grid(i: 2, j: 2))]
@@ -357,6 +398,100 @@ fn copies_of_parallel_steps_meet() {
     let launch = |seed: u64, to: i32| copies_in_parallel().checked(seed).launch(&device, &x, to);
     never(&(0..3072).map(|n| (n / 1024) as f32).collect::<Vec<_>>(), |seed| launch(seed, 1));
     always("R019", &["element [0, 0, 0] of operand `o`", "parallel dimension `i`"], |seed| launch(seed, 0));
+}
+
+#[tpu_kernel(grid(i: n), semantics(parallel))]
+fn counts_in_parallel(
+    #[block([n, 8, 128] at (squeeze i, 0, 0))] x: In<f32, (D<8>, D<128>)>,
+    #[block([n, 8, 128] at (squeeze i, 0, 0))] o: Out<f32, (D<8>, D<128>)>,
+    #[scratch] turns: Semaphore,
+    within: Scalar<bool>,
+) {
+    turns.signal(1);
+    o.store(x.load() + turns.read().cast::<f32>());
+    if within {
+        turns.wait(1);
+    }
+    if i == last(i) && !within {
+        turns.wait(3);
+    }
+}
+
+/// What a semaphore counts does not go over from one parallel step to another.
+#[test]
+fn a_semaphore_is_at_0_between_parallel_steps() {
+    let device = device();
+    let x = made(&device, &[3, 8, 128], |_| 1.0f32);
+    let launch = |seed: u64, within: bool| counts_in_parallel().checked(seed).launch(&device, &x, within);
+    never(&[2.0; 3072], |seed| launch(seed, true));
+    for seed in 0..SEEDS {
+        let (error, text) = found(launch(seed, false));
+        // Where the step that waits comes first, it waits for what never comes.
+        assert!(error.code() == "R012" || seed != 0 && error.code() == "R011", "seed {seed}: {text}");
+        assert!(text.contains("`turns`"), "{text}");
+    }
+}
+
+#[tpu_kernel(grid(i: 3))]
+fn adds_to_elements(
+    #[block([n] at (0))] x: In<f32, (D<128>,)>,
+    #[block([n] at (element (i % 2) * 64), revisit(any))] o: Out<f32, (D<128>,)>,
+    early: Scalar<bool>,
+) {
+    if i < 2 && !early {
+        o.store(x.load());
+    } else {
+        o.store(o.load() + 1.0);
+    }
+}
+
+/// What an earlier step wrote of a window by elements is read back; what none wrote is poison.
+#[test]
+fn a_window_by_elements_is_read_back() {
+    let device = device();
+    let x = made(&device, &[192], |at| at as f32);
+    let launch = |seed: u64, early: bool| adds_to_elements().checked(seed).launch(&device, &x, early);
+    let want = |at: usize| if at < 64 { at as f32 + 1.0 } else { (at - 64) as f32 + if at < 128 { 1.0 } else { 0.0 } };
+    never(&(0..192).map(want).collect::<Vec<_>>(), |seed| launch(seed, false));
+    always("R015", &["a store to operand `o` at [0]"], |seed| launch(seed, true));
+}
+
+#[tpu_kernel(grid(i: 4))]
+fn adds_to_blocks(
+    #[block([n] at (0))] x: In<f32, (D<128>,)>,
+    #[block([n] at (i % 2), revisit(any))] o: Out<f32, (D<128>,)>,
+    first: Scalar<i32>,
+    halves: Scalar<i32>,
+) {
+    if i >= halves && halves > 0 {
+        o.store_at((0,), x.load_at::<(D<64>,)>((0,)));
+    } else if i < 2 {
+        o.store_at((64,), x.load_at::<(D<64>,)>((64,)));
+        if i < first {
+            o.store_at((0,), x.load_at::<(D<64>,)>((0,)));
+        }
+    } else if halves > 0 {
+        o.store(o.load() + x.load());
+    }
+}
+
+/// What a visit left unwritten of a block is poison in the next one, which may write it.
+#[test]
+fn a_block_is_read_back_with_its_poison() {
+    let device = device();
+    let x = made(&device, &[200], |at| at as f32);
+    let kernel = |seed: u64| adds_to_blocks().checked(seed);
+    never(&(0..200).map(|at| 2.0 * (at % 128) as f32).collect::<Vec<_>>(), |seed| kernel(seed).launch(&device, &x, 2, 4));
+    never(&(0..200).map(|at| (at % 128) as f32).collect::<Vec<_>>(), |seed| kernel(seed).launch(&device, &x, 0, 2));
+    always("R017", &["element [0] of operand `o`"], |seed| kernel(seed).launch(&device, &x, 0, 0));
+    for allowed in [false, true] {
+        let launch = |seed: u64, first: i32| match allowed {
+            true => kernel(seed).allow(Allow::Unwritten).launch(&device, &x, first, 4),
+            false => kernel(seed).launch(&device, &x, first, 4),
+        };
+        always("R015", &["a store to operand `o` at [128]", "at grid step [3]"], |seed| launch(seed, 1));
+        always("R015", &["a store to operand `o` at [0]", "at grid step [2]"], |seed| launch(seed, 0));
+    }
 }
 
 #[tpu_kernel(grid(i: n / 128))]

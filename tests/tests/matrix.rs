@@ -9,7 +9,7 @@ use tpu_tests::executors::{EXECUTORS, run, same};
 use tpu_tests::matrix::{Case, cases, names};
 
 /// Operations that are no computation on tiles, and the tests that run them.
-const ELSEWHERE: [(&str, &str); 24] = [
+const ELSEWHERE: [(&str, &str); 31] = [
     ("const", "filetests, random_kernels"),
     ("load", "every case loads"),
     ("store", "every case stores"),
@@ -27,6 +27,13 @@ const ELSEWHERE: [(&str, &str); 24] = [
     ("store_scalar", "filetests, random_movement"),
     ("view", "filetests, random_movement, random_views"),
     ("view_squeezed", "filetests, random_movement"),
+    ("view_reshaped", "filetests, random_movement, random_views"),
+    ("view_transposed", "filetests, random_movement, random_views"),
+    ("view_bitcast", "filetests, random_views"),
+    ("load_masked", "filetests, random_masked"),
+    ("store_masked", "filetests, random_masked"),
+    ("remote_dma_start", "filetests, mesh"),
+    ("device_id", "filetests, mesh"),
     ("dma_start", "filetests, random_movement, random_copies"),
     ("dma_wait", "filetests, random_movement, random_copies"),
     ("semaphore_at", "filetests, random_movement"),

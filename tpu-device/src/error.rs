@@ -188,6 +188,12 @@ pub enum DeviceError {
         /// Those given.
         got: String,
     },
+    /// D025
+    #[error("a mesh: {reason}")]
+    Mesh {
+        /// What it cannot have, or take.
+        reason: String,
+    },
     /// An error of a kernel; its code is the kernel's.
     #[error("{0}")]
     Kernel(Box<tpu_kernel::Error>),
@@ -236,6 +242,7 @@ impl DeviceError {
             DeviceError::NoBackward { .. } => "D019",
             DeviceError::Gradients { .. } => "D020",
             DeviceError::Unsavable { .. } => "D021",
+            DeviceError::Mesh { .. } => "D025",
         } else {
             DeviceError::Kernel(e) => e.code(),
         }

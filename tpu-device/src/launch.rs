@@ -9,6 +9,7 @@ use crate::guard::guarded;
 use crate::program::Program;
 use crate::tensor::Unwritten;
 use crate::{ArgSpec, Device, DeviceError, Tensor};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use tpu_kernel::cranelift::checked::CheckedExecutable;
@@ -28,9 +29,9 @@ impl Target for Device {
 }
 
 /// A launch that is not refused.
-struct Prepared {
-    entry: Arc<Entry>,
-    bound: Arc<Bound>,
+pub(crate) struct Prepared {
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) bound: Arc<Bound>,
 }
 
 /// What runs it.
@@ -53,7 +54,7 @@ impl Ready<'_> {
 fn launch(device: &Device, launchable: &dyn Launchable, args: &[Arg<'_, Tensor>]) -> Result<Vec<Tensor>, DeviceError> {
     check_devices(device, args)?;
     let specs: Vec<ArgSpec<'_>> = args.iter().map(|&arg| arg.into()).collect();
-    let Prepared { entry, bound } = prepare(device, launchable, &specs)?;
+    let Prepared { entry, bound } = prepare(device, launchable, &specs, args)?;
     let kernel = entry.kernel(launchable)?;
     let config = launchable.config();
     let program = match config.checking.or(device.checking()) {
@@ -111,7 +112,7 @@ pub(crate) fn infer(
     args: &[ArgSpec<'_>],
 ) -> Result<Vec<(DType, Vec<usize>)>, DeviceError> {
     guarded("shape inference", || {
-        let Prepared { entry, bound } = prepare(device, launchable, args)?;
+        let Prepared { entry, bound } = prepare(device, launchable, args, &[])?;
         let outputs = entry.kernel(launchable)?.outputs();
         Ok(outputs.map(|(at, param)| (param.ty.dtype(), bound.binding.arrays[at].clone())).collect())
     })
@@ -119,7 +120,7 @@ pub(crate) fn infer(
 
 /// What a launch would cost, which is checked but neither compiled nor run.
 pub(crate) fn cost(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -> Result<Cost, DeviceError> {
-    let Prepared { entry, bound } = prepare(device, launchable, args)?;
+    let Prepared { entry, bound } = prepare(device, launchable, args, &[])?;
     Ok(tpu_kernel::launch::cost(entry.kernel(launchable)?, &bound.binding))
 }
 
@@ -131,7 +132,13 @@ pub(crate) fn check_devices(device: &Device, args: &[Arg<'_, Tensor>]) -> Result
     }
 }
 
-fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -> Result<Prepared, DeviceError> {
+/// `values` are the arguments themselves, where there are some: scalars among them may count steps of the grid.
+pub(crate) fn prepare(
+    device: &Device,
+    launchable: &dyn Launchable,
+    args: &[ArgSpec<'_>],
+    values: &[Arg<'_, Tensor>],
+) -> Result<Prepared, DeviceError> {
     if let Some(declared) = launchable.arguments() {
         check_kinds(launchable, declared, args)?;
     }
@@ -140,8 +147,41 @@ fn prepare(device: &Device, launchable: &dyn Launchable, args: &[ArgSpec<'_>]) -
     let entry = device.cache().entry(launchable, &inputs);
     let kernel = entry.kernel(launchable)?;
     check_args(kernel, args)?;
-    let bound = entry.bindings.get(kernel, launchable.config(), device.chip(), args)?;
+    let steps = steps(launchable, kernel, values)?;
+    let config = match steps.is_empty() {
+        true => Cow::Borrowed(launchable.config()),
+        false => {
+            let mut config = launchable.config().clone();
+            config.sizes.retain(|(name, _)| steps.iter().all(|(step, _)| step != name));
+            config.sizes.extend(steps);
+            Cow::Owned(config)
+        }
+    };
+    let bound = entry.bindings.get(kernel, &config, device.chip(), args)?;
     Ok(Prepared { entry, bound })
+}
+
+/// The sizes that scalars of the launch give.
+fn steps(
+    launchable: &dyn Launchable,
+    kernel: &Kernel,
+    values: &[Arg<'_, Tensor>],
+) -> Result<Vec<(&'static str, usize)>, LaunchError> {
+    let mut steps = vec![];
+    if kernel.given().next().is_none() {
+        return Ok(steps);
+    }
+    for (declared, value) in launchable.arguments().unwrap_or_default().iter().zip(values) {
+        let scalar = kernel.given().find(|&(_, at)| kernel.params[at].name == declared.name);
+        let (Some((_, at)), Arg::Scalar(scalar)) = (scalar, value) else { continue };
+        let value = scalar.as_i32().unwrap_or_default();
+        let Ok(count) = usize::try_from(value) else {
+            let param = &kernel.params[at];
+            return Err(LaunchError::Steps { scalar: param.name.clone(), value, loc: param.loc.clone() });
+        };
+        steps.push((declared.name, count));
+    }
+    Ok(steps)
 }
 
 /// Arguments fit what is declared in number and order: before the kernel is built for the arrays among them.

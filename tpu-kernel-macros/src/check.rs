@@ -325,6 +325,9 @@ fn names(kernel: &Kernel, errors: &mut Errors) {
         }
     }
     for size in kernel.sizes() {
+        if kernel.is_scalar(&size) {
+            continue;
+        }
         if let Some(other) = seen.get(&size.to_string()) {
             errors.at(size.span(), format!("the size `{size}` has the name of {other}; give each its own name"));
         }
@@ -361,9 +364,20 @@ fn sizes(kernel: &Kernel, errors: &mut Errors) {
     for expr in kernel.params.iter().filter_map(Param::array).flatten() {
         crate::size::names(expr, &kernel.blocks, &mut |name| in_arrays.push(name.clone()));
     }
+    for name in in_arrays.iter().filter(|name| kernel.is_scalar(name)) {
+        let message = format!(
+            "`{name}` is a scalar of the launch: it may count steps of the grid, but no array has a size that a scalar gives"
+        );
+        errors.at(name.span(), message);
+    }
     for dim in &kernel.grid {
         crate::size::names(&dim.extent, &kernel.blocks, &mut |name| {
-            if !in_arrays.contains(name) {
+            if kernel.is_scalar(name) {
+                let scalar = kernel.params.iter().find(|p| p.name == *name);
+                if let Some(scalar) = scalar.filter(|p| element_name(&p.element).is_none_or(|element| element != "i32")) {
+                    errors.over(&scalar.ty, "a scalar that counts steps of the grid is a `Scalar<i32>`");
+                }
+            } else if !in_arrays.contains(name) {
                 errors.at(name.span(), format!("no operand's array has a size `{name}`: they {}", sizes_of(&in_arrays)));
             }
         });

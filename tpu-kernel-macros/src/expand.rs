@@ -352,7 +352,7 @@ fn stage(model: &Kernel) -> TokenStream {
         Some(quote!(::tpu_kernel::lang::expanded::alias(#output, #input);))
     });
     // Every size and index is there for the body to name; most bodies name few.
-    let size_lets = sizes.iter().map(|s| {
+    let size_lets = sizes.iter().filter(|s| !model.is_scalar(s)).map(|s| {
         let text = s.to_string();
         quote!(#[allow(unused_variables)] let #s = ::tpu_kernel::lang::expanded::size(#text);)
     });

@@ -164,6 +164,11 @@ impl Kernel {
         sizes
     }
 
+    /// Whether a size is a scalar of the launch.
+    pub(crate) fn is_scalar(&self, size: &Ident) -> bool {
+        self.params.iter().any(|p| p.name == *size && matches!(p.role, Role::Scalar))
+    }
+
     /// Named sizes that stand alone as a dimension of some input: a launch reads them off its arrays.
     pub(crate) fn bound_sizes(&self) -> Vec<Ident> {
         let inputs = self.params.iter().filter(|p| p.is_input()).filter_map(Param::array);

@@ -55,7 +55,7 @@ fn one(case: &Case<'_>, chip: &Chip, first: u64, seeds: u64) -> Result<Outcome, 
     let prepared = Prepared::random(case, &device, 0)?;
     let mut outcome =
         Outcome { kernel: case.entry.name.clone(), config: prepared.text.clone(), chip: chip.name, seeds: 0, found: None };
-    for seed in (first..).take(usize::try_from(seeds).unwrap_or(usize::MAX)) {
+    for seed in (0..seeds).map(|n| first.wrapping_add(n)) {
         outcome.seeds += 1;
         match prepared.launch_as(&device, &*case.checked(Checking::from(seed)).kernel()) {
             Ok(_) => {}

@@ -17,9 +17,9 @@ enum Carried {
     /// A register.
     Scalar,
     /// A tile that every round hands on as it is: one place.
-    Still(Mem),
+    Still(Box<Mem>),
     /// A tile with two places.
-    Moving(Mem, Mem),
+    Moving(Box<[Mem; 2]>),
 }
 
 impl<'k> Body<'_, '_, 'k> {
@@ -89,7 +89,11 @@ impl<'k> Body<'_, '_, 'k> {
             }
             let place = self.slot(ty)?;
             self.push_copy(init, place.clone(), self.plan.reader(op, from + at));
-            carried.push(if arg == next { Carried::Still(place) } else { Carried::Moving(place, self.slot(ty)?) });
+            carried.push(if arg == next {
+                Carried::Still(Box::new(place))
+            } else {
+                Carried::Moving(Box::new([place, self.slot(ty)?]))
+            });
         }
         self.flush();
         let mut first = vec![];
@@ -97,7 +101,9 @@ impl<'k> Body<'_, '_, 'k> {
             match carry {
                 Carried::Scalar => first.push(self.values.scalars[&init]),
                 Carried::Still(_) => {}
-                Carried::Moving(a, b) => first.extend([a, b].map(|mem| self.code.address(mem, offset_of!(Context, arena)))),
+                Carried::Moving(both) => {
+                    first.extend(both.each_ref().map(|mem| self.code.address(mem, offset_of!(Context, arena))));
+                }
             }
         }
         Ok((carried, first))
@@ -125,7 +131,7 @@ impl<'k> Body<'_, '_, 'k> {
                     params = &params[1..];
                 }
                 Carried::Still(mem) => {
-                    self.values.memory.insert(name, mem.clone());
+                    self.values.memory.insert(name, mem.as_ref().clone());
                 }
                 Carried::Moving(..) => {
                     self.values.memory.insert(name, Mem::dense(Origin::Pointer(params[0]), ty.dtype(), ty.shape()));

@@ -121,6 +121,10 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             };
             arrays.push(found.transpose()?);
         }
+        for (size, at) in kernel.given() {
+            let given = usize::try_from(scalars[at].cast_signed()).unwrap_or(usize::MAX);
+            count("steps that a scalar gives", binding.sizes[size.0 as usize].max(0) as usize, given)?;
+        }
         if let Some((output, input)) = kernel.aliases().find(|&(output, input)| binding.arrays[output] != binding.arrays[input]) {
             let (param, got) = (&kernel.params[output], &binding.arrays[output]);
             return Err(mismatch(param, &binding.arrays[input], param.ty.dtype(), got));

@@ -83,7 +83,7 @@ pub(super) fn may_stay_in_place(kernel: &Kernel, param: usize) -> bool {
 
 /// Whether memory is seen under another shape: its rows then lie one after the other.
 fn reshapes(region: &Region) -> bool {
-    region.ops.iter().any(|op| matches!(op.kind, OpKind::ViewReshaped(_)) || op.regions.iter().any(|r| reshapes(r)))
+    region.ops.iter().any(|op| matches!(op.kind, OpKind::ViewReshaped(_)) || op.regions.iter().any(reshapes))
 }
 
 /// The strides of an operand as compiled code may assume them.

@@ -8,7 +8,7 @@ use super::checked::Random;
 use super::context::RefSlot;
 use super::driver::Driver;
 use super::movement::HERE;
-use super::schedule::{self, Agents, Outcome, Way};
+use super::schedule::{self, Agents, Body, Outcome, Way};
 use super::semaphore::Group;
 use crate::exec::{Args, DeviceWait, RunError};
 use crate::ir::Loc;
@@ -167,9 +167,10 @@ pub(super) fn run(exe: &Executable, binding: &Binding, devices: &mut [Args<'_, '
         drivers.push(Driver::new(exe, binding, args).map_err(|error| on(at, error))?);
     }
     if binding.grid.iter().any(|&n| n <= 0) || drivers.is_empty() {
+        drivers.iter_mut().for_each(Driver::share);
         return Ok(());
     }
-    let mut bodies: Vec<Box<dyn FnOnce(&Way) -> Result<(), RunError> + '_>> = vec![];
+    let mut bodies: Vec<Body<'_>> = vec![];
     for (device, driver) in drivers.iter_mut().enumerate() {
         let world = &world;
         bodies.push(Box::new(move |way| {

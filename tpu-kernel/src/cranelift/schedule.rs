@@ -17,6 +17,9 @@ type End = Result<Result<(), RunError>, Box<dyn Any + Send>>;
 /// Of a fiber: where it gives way.
 pub(super) type Way = Yielder<(), ()>;
 
+/// What a fiber does.
+pub(super) type Body<'f> = Box<dyn FnOnce(&Way) -> Result<(), RunError> + 'f>;
+
 /// Bytes of a fiber's stack. Tiles are not on it.
 const STACK: usize = 1 << 20;
 
@@ -37,11 +40,7 @@ pub(super) enum Outcome {
 }
 
 /// Runs all of them to their ends.
-pub(super) fn run<'f>(
-    agents: &impl Agents,
-    bodies: Vec<Box<dyn FnOnce(&Way) -> Result<(), RunError> + 'f>>,
-    random: &RefCell<Random>,
-) -> Outcome {
+pub(super) fn run<'f>(agents: &impl Agents, bodies: Vec<Body<'f>>, random: &RefCell<Random>) -> Outcome {
     let mut fibers = vec![];
     for body in bodies {
         let Ok(stack) = DefaultStack::new(STACK) else {

@@ -118,6 +118,9 @@ fn rule(rule: &Rule) -> &'static str {
             "devices share what the launch gives each of them; windows and the memory of a region come and go on their own"
         }
         Rule::Pipelining { .. } => "leave the word out; two buffers already let a block arrive while the last one is computed",
+        Rule::Given { .. } => {
+            "let the scalar count steps of the grid alone; in the body read the scalar, in an index map `num_programs`"
+        }
         Rule::Alias { .. } => "name an input array of the same element type and sizes, each for one output",
         Rule::ViewStrides { .. } => "reshape the whole memory before taking a part of it, or load the part and reshape the tile",
         Rule::ScalarBits { .. } => "read the elements as they are, and take them apart with shifts",
@@ -139,6 +142,7 @@ pub(super) fn launch(error: &LaunchError) -> String {
         LaunchError::BlocksMissing { .. } => "the block sizes are the kernel's type parameters with the bound `Dim`".to_string(),
         LaunchError::Unbound { what, .. } => format!("what only outputs have, here the {what}, is set by its lower-case name"),
         LaunchError::BlockIndex { index, extent, block, blocks, .. } => index_help(*index, Some(*extent), Some(*block), *blocks),
+        LaunchError::Steps { .. } => "pass 0 or more".to_string(),
         LaunchError::Alias { .. } => "give both the same sizes".to_string(),
         LaunchError::EmptyGrid { .. } => "give the grid at least one step for every block of the output".to_string(),
         LaunchError::SizeRange { .. } => "check the expression against the arrays that are passed".to_string(),

@@ -132,7 +132,7 @@ error[R001]: index out of bounds: [6, 10) along axis 0 of operand `x`, which has
 1 | let t = x.load((i, 0));
   |           ^^^^^^^^^^^^
   |
-  = help: a slice is not clamped: bound its start so that it lies inside the operand's block
+  = help: nothing is clamped: bound the start so that all of it lies inside the operand
   = note: see docs/errors.md#r001"
     );
 }

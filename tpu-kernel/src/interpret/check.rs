@@ -27,6 +27,11 @@ pub(super) fn check(kernel: &Kernel, binding: &Binding, args: &Args<'_, '_>) -> 
         }
     }
 
+    for (size, at) in kernel.given() {
+        let nth = scalars.iter().position(|p| p.name == kernel.params[at].name);
+        let given = nth.and_then(|nth| args.scalars[nth].as_i32()).and_then(|n| usize::try_from(n).ok());
+        count("steps that a scalar gives", binding.sizes[size.0 as usize].max(0) as usize, given.unwrap_or(usize::MAX))?;
+    }
     if let Some((output, input)) = kernel.aliases().find(|&(output, input)| binding.arrays[output] != binding.arrays[input]) {
         let (param, got) = (&kernel.params[output], &binding.arrays[output]);
         return Err(mismatch(param, &binding.arrays[input], param.ty.dtype(), got));

@@ -381,6 +381,14 @@ pub enum Rule {
         /// Why it cannot be shared.
         why: String,
     },
+    /// V051
+    #[error("the size `{size}` is the scalar of that name, which {why}")]
+    Given {
+        /// The size.
+        size: String,
+        /// What it may not.
+        why: &'static str,
+    },
     /// V052
     #[error("a view of [{from}] as [{to}] has no strides: the elements that become one dimension do not lie at one distance")]
     ViewStrides {
@@ -460,6 +468,7 @@ impl Rule {
             Rule::Semaphores { .. } => "V046",
             Rule::Pipelining { .. } => "V049",
             Rule::Alias { .. } => "V050",
+            Rule::Given { .. } => "V051",
             Rule::ViewStrides { .. } => "V052",
             Rule::ScalarBits { .. } => "V053",
             Rule::Barrier => "V055",

@@ -3,7 +3,7 @@
 //! Rules: block shapes are static, array sizes are not; index maps give block indices, and an element
 //! offset only along an element dimension; the body runs once per grid step, in lexicographic order with the last dimension fastest.
 
-use super::{DType, Loc, Pipelining, Region, SizeExpr, Type, Value};
+use super::{DType, Loc, Pipelining, Region, SizeExpr, SizeId, Type, Value};
 use std::fmt;
 
 /// Regions inside the body, and operators inside a size expression, may nest this deep.
@@ -252,6 +252,21 @@ impl Kernel {
     /// Output arrays in order, windows and whole ones, with their positions among the operands.
     pub fn outputs(&self) -> impl Iterator<Item = (usize, &Param)> {
         self.params.iter().enumerate().filter(|(_, p)| p.is_output())
+    }
+
+    /// Sizes that scalars of the launch give, those of their names: the number of the size and the position of the scalar.
+    pub fn given(&self) -> impl Iterator<Item = (SizeId, usize)> {
+        let scalar = |name: &str| self.params.iter().position(|p| p.kind == ParamKind::Scalar && p.name == name);
+        (0..).map(SizeId).zip(&self.sizes).filter_map(move |(id, name)| Some((id, scalar(name)?)))
+    }
+
+    /// Whether a scalar of the launch decides the extent of a grid dimension.
+    pub fn is_dynamic(&self, axis: usize) -> bool {
+        let mut found = false;
+        if let Some(dim) = self.grid.get(axis) {
+            dim.extent.sizes(&mut |size| found |= self.given().any(|(id, _)| id == size));
+        }
+        found
     }
 
     /// Outputs that share their array with an input: the positions of output and input. One that names no operand is left out.

@@ -42,14 +42,9 @@ macro_rules! loads {
             /// What the mask leaves out may lie outside of the block, before it too; an element that it covers there is an error
             /// with its index (R001).
             #[track_caller]
-            pub fn load_at_where<P: SameRank<S>, B: Operand<T>>(
-                self,
-                corner: impl Corner<S>,
-                mask: Tile<bool, P>,
-                other: B,
-            ) -> Tile<T, P>
+            pub fn load_at_where<P, B: Operand<T>>(self, corner: impl Corner<S>, mask: Tile<bool, P>, other: B) -> Tile<T, P>
             where
-                P: BcastShape<B::Shape, J = P>,
+                P: SameRank<S> + BcastShape<B::Shape, J = P>,
             {
                 let loc = Loc::caller();
                 let other = other.operand::<P>(&loc);

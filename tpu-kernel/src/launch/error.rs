@@ -289,6 +289,16 @@ pub enum LaunchError {
         /// Where the operand is declared.
         loc: Loc,
     },
+    /// L022
+    #[error("scalar `{scalar}` counts steps of the grid, and is {value}")]
+    Steps {
+        /// The scalar.
+        scalar: String,
+        /// Its value, less than 0.
+        value: i32,
+        /// Where the scalar is declared.
+        loc: Loc,
+    },
     /// L021
     #[error("output `{output}` has shape {got:?}, and shares the array of `{input}`, which has {want:?}")]
     Alias {
@@ -358,6 +368,7 @@ impl LaunchError {
             LaunchError::ElementStart { .. } => "L019",
             LaunchError::Smem { .. } => "L020",
             LaunchError::Alias { .. } => "L021",
+            LaunchError::Steps { .. } => "L022",
         }
     }
 
@@ -384,6 +395,7 @@ impl LaunchError {
             | LaunchError::DotTypes { loc, .. }
             | LaunchError::Smem { loc, .. }
             | LaunchError::Alias { loc, .. }
+            | LaunchError::Steps { loc, .. }
             | LaunchError::ElementStart { loc, .. } => loc,
         }
     }

@@ -264,6 +264,9 @@ impl<'a> Function<'a> {
             OpKind::ProgramId(axis) => self.grid.get(*axis).cloned().ok_or_else(|| {
                 self.refuse(op, Rule::Binding("the binding is of another kernel: the grid has no such dimension"))
             })?,
+            OpKind::NumPrograms(axis) if self.kernel.is_dynamic(*axis) => {
+                self.emit(format!("\"tpu.iteration_bound\"() <{{dim = {axis} : i32}}> : () -> i32"))
+            }
             OpKind::NumPrograms(axis) => {
                 let extent = self.binding.grid.get(*axis).copied().unwrap_or(1);
                 self.literals.insert(result, Literal::from(extent));

@@ -134,7 +134,8 @@ fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> S
     };
     let bounds = match binding.grid.as_slice() {
         [] => "1".to_string(),
-        grid => control::commas(grid),
+        // MLIR's mark of an extent that an operand of the call brings.
+        grid => control::commas(&grid.iter().enumerate().map(|(axis, &n)| bound(kernel, axis, n)).collect::<Vec<i64>>()),
     };
     let count = |test: fn(&Operand<'_>) -> bool| operands.iter().filter(|o| test(o)).count();
     let windows: Vec<String> = operands
@@ -179,6 +180,10 @@ fn element_window(window: &Window) -> Option<String> {
     let high: Vec<usize> = window.block.iter().map(high).collect();
     let (low, high) = (control::commas(&vec![0; high.len()]), control::commas(&high));
     by_elements(window).then(|| format!(", window_kind = #tpu.element_window<[{low}], [{high}]>"))
+}
+
+fn bound(kernel: &Kernel, axis: usize, extent: i32) -> i64 {
+    if kernel.is_dynamic(axis) { i64::MIN } else { i64::from(extent) }
 }
 
 /// How the blocks of a window come and go, where the kernel says it.

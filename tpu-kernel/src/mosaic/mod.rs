@@ -14,6 +14,7 @@
 mod call;
 mod control;
 mod elementwise;
+mod extent;
 mod function;
 mod lanes;
 mod main;

@@ -5,6 +5,7 @@
 //! depends on nothing but the calls that made it.
 
 use super::call;
+use super::extent::Extent;
 use super::print;
 use crate::chips::Chip;
 use crate::ir::{DType, Kernel, Literal, Param, ParamKind};
@@ -99,8 +100,9 @@ impl Module {
     /// The kernel has no form on the chip, or the operands are not those of the binding.
     pub fn call(&mut self, kernel: &Kernel, binding: &Binding, operands: &[&Tensor]) -> Result<Vec<Tensor>, Illegal> {
         let text = print(kernel, binding, &self.chip)?;
+        let chip = self.chip.name;
         let refuse = |reason| {
-            let (chip, at, loc) = (self.chip.name, kernel.name.clone(), kernel.loc.clone());
+            let (at, loc) = (kernel.name.clone(), kernel.loc.clone());
             Illegal { chip, at, rule: Rule::Binding(reason), loc }
         };
         let mut given = operands.iter();
@@ -129,6 +131,16 @@ impl Module {
 
         let mut passed: Vec<Tensor> = vec![];
         let mut placed = vec![];
+        let all = kernel.params.iter().enumerate().filter(|(_, p)| p.kind == ParamKind::Scalar).map(|(at, _)| at);
+        let all: Vec<(usize, Tensor)> = all.zip(scalars.iter().cloned()).collect();
+        for axis in (0..kernel.grid.len()).filter(|&axis| kernel.is_dynamic(axis)) {
+            let size = |id| match kernel.given().find(|&(given, _)| given == id) {
+                Some((_, scalar)) => all.iter().find(|(at, _)| *at == scalar).map(|(_, tensor)| Extent::Tensor(tensor.clone())),
+                None => binding.sizes.get(id.0 as usize).map(|&n| Extent::Number(n)),
+            };
+            let extent = self.extent(&kernel.grid[axis].extent, &size);
+            passed.push(extent.ok_or_else(|| refuse("an extent of the grid has no value in this launch"))?);
+        }
         for scalar in scalars {
             passed.push(self.scalar(&scalar));
         }

@@ -54,10 +54,12 @@
 //! | V046 | an operand, or an argument of a region, is at most 4096 semaphores |
 //! | V049 | a window has 1 to 16 buffers; `lookahead` is for inputs, `revisit` for outputs |
 //! | V050 | an output shares the array of one input, of its element type and rank, that no other output shares |
+//! | V051 | a size with the name of a scalar is an i32 scalar, and stands in extents of the grid alone |
 //! | V052 | a view under another shape has strides |
 //! | V053 | a bitcast of scalar memory keeps the width of its elements |
 
 mod alias;
+mod given;
 mod memory;
 
 use crate::ir::layout::Layout;
@@ -145,6 +147,7 @@ impl<'a> Verifier<'a> {
             arbitrary |= dim.semantics == Semantics::Arbitrary;
         }
         alias::check(self);
+        given::check(self);
         let mut windows = false;
         for (index, param) in kernel.params.iter().enumerate() {
             let late = windows && matches!(param.kind, ParamKind::Prefetch(_));

@@ -24,16 +24,16 @@ pub(super) enum Shadow {
 /// Of each element of an array that several parallel steps reach: which of them touched it, counted from 1.
 #[derive(Debug)]
 pub(super) struct Touched {
-    /// Nothing of memory that each core has for itself, where writes of two do not meet.
-    readers: Option<Vec<u32>>,
+    readers: Vec<u32>,
     writers: Vec<u32>,
+    /// Whether all cores share the array. Where each has its own, steps that write before they read do not meet.
+    shared: bool,
 }
 
 impl Touched {
-    /// Of an array of so many elements, which all cores share, or which each has for itself.
+    /// Of an array of so many elements.
     pub(super) fn new(elements: usize, shared: bool) -> Result<Touched, RunError> {
-        let readers = if shared { Some(filled(0, elements)?) } else { None };
-        Ok(Touched { readers, writers: filled(0, elements)? })
+        Ok(Touched { readers: filled(0, elements)?, writers: filled(0, elements)?, shared })
     }
 
     /// The first element of a part that another step has touched so that their order shows, and that step.
@@ -42,17 +42,23 @@ impl Touched {
             let element = region.find(touched, |_, one| one != 0 && one != thread)?;
             Some((element, touched[element]))
         };
-        let Some(readers) = &self.readers else { return if writes { None } else { found(&self.writers) } };
-        found(&self.writers).or_else(|| if writes { found(readers) } else { None })
+        let written = if writes && !self.shared { None } else { found(&self.writers) };
+        written.or_else(|| if writes { found(&self.readers) } else { None })
     }
 
     /// A step touches a part.
     pub(super) fn add(&mut self, region: &Region, writes: bool, thread: u32) {
+        let Touched { readers, writers, shared } = self;
         if writes {
-            region.each(&mut self.writers, |writer| *writer = thread);
-        } else if let Some(readers) = &mut self.readers {
-            region.each(readers, |reader| *reader = if *reader == 0 || *reader == thread { thread } else { SEVERAL });
+            region.each(writers, |_, writer| *writer = thread);
+            return;
         }
+        region.each(readers, |at, reader| {
+            // What it has written itself a step reads alone.
+            if *shared || writers[at] != thread {
+                *reader = if *reader == 0 || *reader == thread { thread } else { SEVERAL };
+            }
+        });
     }
 }
 
@@ -146,7 +152,7 @@ impl Memory {
         }
         self.flying += 1;
         for region in part {
-            region.each(&mut self.marks, |mark| *mark = if writes { *mark | WRITTEN } else { mark.saturating_add(1) });
+            region.each(&mut self.marks, |_, mark| *mark = if writes { *mark | WRITTEN } else { mark.saturating_add(1) });
         }
         Ok(())
     }
@@ -155,7 +161,7 @@ impl Memory {
     pub(super) fn unmark(&mut self, part: &[Region], writes: bool) {
         self.flying = self.flying.saturating_sub(1);
         for region in part {
-            region.each(&mut self.marks, |mark| *mark = if writes { *mark & !WRITTEN } else { mark.saturating_sub(1) });
+            region.each(&mut self.marks, |_, mark| *mark = if writes { *mark & !WRITTEN } else { mark.saturating_sub(1) });
         }
     }
 

@@ -1,8 +1,9 @@
 //! Which elements of outputs are written, and which blocks are visited when.
 //!
 //! Rules: a block is visited in steps that follow one another, and only by steps with the same indices along parallel dimensions:
-//! their order is open. An element inside the array is written before its block is. An entry for each block is kept, of
-//! windows by elements for each element; nothing for a step.
+//! their order is open. An element inside the array is written before its block is, of blocks that
+//! are read back by one of the visits. An entry for each block is kept, of
+//! windows by elements and of blocks that are read back for each element; nothing for a step.
 
 use super::super::window::{Array, Param};
 use super::memory::filled;
@@ -17,6 +18,8 @@ pub(super) struct Output {
     /// Blocks along each dimension; of windows by elements the elements.
     counts: [usize; MAX_RANK],
     by_element: bool,
+    /// Of blocks that are read back: which elements of the array are poison.
+    poison: Vec<u8>,
 }
 
 /// How a block is visited again.
@@ -30,7 +33,7 @@ pub(super) enum Again {
 }
 
 impl Output {
-    pub(super) fn new(param: &Param, array: &Array) -> Result<Output, RunError> {
+    pub(super) fn new(operand: &ir::Param, (param, array): (&Param, &Array)) -> Result<Output, RunError> {
         let by_element = param.block.iter().any(|dim| matches!(dim, BlockDim::Element { .. }));
         let mut counts = [1; MAX_RANK];
         for (axis, dim) in param.block.iter().enumerate() {
@@ -38,7 +41,10 @@ impl Output {
         }
         let of = |counts: &[usize]| if counts.contains(&0) { 0 } else { counts.iter().product() };
         let left = filled(0, of(&counts[..param.block.len()]))?;
-        Ok(Output { left, counts, by_element })
+        // The elements of an input whose array the output shares are there.
+        let poison = u8::from(operand.alias.is_none());
+        let poison = if param.read_back { filled(poison, of(&array.extent[..param.block.len()]))? } else { vec![] };
+        Ok(Output { left, counts, by_element, poison })
     }
 
     fn number(&self, index: &[i32]) -> usize {
@@ -55,6 +61,15 @@ impl Output {
             Some(&one) if one == thread => Again::Same,
             Some(&other) => Again::Other(other),
         }
+    }
+
+    /// A block is read back, and with it which of its elements are poison.
+    pub(super) fn read_back(&self, (param, array): (&Param, &Array), index: &[i32], shadow: &mut [u8]) {
+        let bytes = param.dtype.bytes();
+        param.rows(array, index, |inside, outside, length| {
+            let (first, copy, count) = (inside / bytes, outside / bytes, length / bytes);
+            shadow[copy..copy + count].copy_from_slice(&self.poison[first..first + count]);
+        });
     }
 
     /// The block is left and written back; where nothing says what of it is poison, it counts as written. Gives who else wrote one of its elements, of windows by elements.
@@ -74,7 +89,16 @@ impl Output {
         let bytes = param.dtype.bytes();
         param.rows(array, index, |inside, outside, length| {
             let (first, copy, count) = (inside / bytes, outside / bytes, length / bytes);
-            missing = missing.or_else(|| Some(first + shadow?[copy..copy + count].iter().position(|&poison| poison != 0)?));
+            if param.read_back {
+                // A later visit may write what this one has not.
+                let poison = &mut self.poison[first..first + count];
+                match shadow {
+                    Some(shadow) => poison.copy_from_slice(&shadow[copy..copy + count]),
+                    None => poison.fill(0),
+                }
+            } else {
+                missing = missing.or_else(|| Some(first + shadow?[copy..copy + count].iter().position(|&poison| poison != 0)?));
+            }
             if self.by_element {
                 for left in &mut self.left[first..first + count] {
                     if *left != 0 && *left != thread {
@@ -90,8 +114,11 @@ impl Output {
         }
     }
 
-    /// That every block was visited, at the end.
+    /// That every block was visited, and of those that are read back every element written, at the end.
     pub(super) fn complete(&self, operand: &ir::Param, (param, array): (&Param, &Array)) -> Result<(), RunError> {
+        if let Some(element) = self.poison.iter().position(|&poison| poison != 0) {
+            return Err(never(operand, array, element));
+        }
         let Some(mut number) = self.left.iter().position(|&left| left == 0) else { return Ok(()) };
         if !self.by_element {
             let mut element = 0;

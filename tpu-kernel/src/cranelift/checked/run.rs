@@ -1,12 +1,13 @@
 //! One checked run: the grid in an order that the seed draws, each window with memory of its own, and everything that is watched.
 //!
-//! Rules: steps along parallel dimensions know nothing of one another: when their indices change, scratch is poison again and the
-//! blocks of outputs are left. Index maps see what they see in an unchecked run.
+//! Rules: steps along parallel dimensions know nothing of one another: when their indices change, scratch is poison again, semaphores
+//! are at 0 and the blocks of outputs are left. Index maps see what they see in an unchecked run.
 
 use super::super::context::{ALL, Context, FIRST, OUTPUTS, RefSlot};
 use super::super::driver::{Driver, advance};
 use super::super::fetch::Pipeline;
 use super::super::memory::poison;
+use super::super::semaphore::Group;
 use super::super::window::{Array, Param, Role};
 use super::garbage::{poison_of, scatter};
 use super::memory::{Memory, Shadow, Touched, filled};
@@ -18,6 +19,7 @@ use super::{CheckedExecutable, Watch, hooks};
 use crate::exec::{Args, Checking, RunError};
 use crate::ir::{self, MAX_RANK, ParamKind, Roots, Semantics, Type};
 use crate::launch::Binding;
+use tpu_microkernels::stream;
 use tpu_microkernels::tile::Rng;
 
 /// A run.
@@ -52,6 +54,8 @@ pub(super) fn run(
     driver.share();
     let result =
         if binding.grid.iter().any(|&n| n <= 0) { Ok(()) } else { Run::new(checked, &mut driver, checking).and_then(Run::steps) };
+    // Blocks of large outputs are written past the caches.
+    stream::done();
     checked.exe.pool.give(std::mem::take(&mut driver.memory));
     result
 }
@@ -60,7 +64,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
     fn new(checked: &'c CheckedExecutable, driver: &'d mut Driver<'r, 'a, 'b>, checking: Checking) -> Result<Self, RunError> {
         let params = checked.exe.kernel.params.len();
         let output = |at| match driver.window(at).filter(|(param, _)| param.role == Role::Output) {
-            Some((param, array)) => Output::new(param, array).map(Some),
+            Some((param, array)) => Output::new(&checked.exe.kernel.params[at], (param, array)).map(Some),
             None => Ok(None),
         };
         let outputs = (0..params).map(output).collect::<Result<_, _>>()?;
@@ -105,15 +109,16 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             pipelines.iter_mut().for_each(|pipeline| pipeline.next.clone_from(&self.driver.running.grid));
             loop {
                 self.maps(&mut context, &mut blocks, if ahead { OUTPUTS } else { ALL })?;
+                // What the step leaves is in the arrays before a block of an array that is shared is fetched.
+                for (at, index) in blocks.iter().enumerate() {
+                    self.turn(at, index)?;
+                }
                 for pipeline in &mut pipelines {
                     while pipeline.due() {
                         self.know(pipeline, &mut context, &mut blocks, &grid[parallel..])?;
                     }
                     let slot = pipeline.begin();
                     self.show(pipeline.at, &pipeline.index(), slot)?;
-                }
-                for (at, index) in blocks.iter().enumerate() {
-                    self.turn(at, index)?;
                 }
                 context.refs = self.refs.as_ptr();
                 context.grid = self.driver.running.grid.as_ptr();
@@ -181,7 +186,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         param.rows(array, index, |first, _, length| rows.push(Region::row((first / bytes) as i64, length / bytes)));
         let running = &mut self.driver.running;
         let place = At { step: &running.grid, loc: &self.checked.exe.kernel.params[at].loc };
-        running.watch.as_mut().map_or(Ok(()), |watch| watch.block(number, &rows, writes, &place))
+        running.watch.as_mut().map_or(Ok(()), |watch| watch.block(at, number, &rows, writes, &place))
     }
 
     /// What is known of each memory before the first step; `threads`: parallel steps must not meet.
@@ -243,32 +248,33 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             return Ok(());
         }
         self.driver.inside(at, index, &self.driver.running.grid)?;
+        let declared = &self.checked.exe.kernel.params[at];
+        if let Some(watch) = &self.driver.running.watch {
+            watch.turned(at, &self.driver.running.grid, &declared.loc)?;
+        }
         self.leave(at)?;
         let thread = self.watch().thread;
-        let declared = &self.checked.exe.kernel.params[at];
         let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
-        let mut again = false;
         if let Some(output) = &self.outputs[at] {
             let (operand, step) = (declared.name.clone(), self.driver.running.grid.clone());
             let block = index[..param.block.len()].to_vec();
             match output.again(&block, thread) {
-                // The input's elements are there.
-                Again::New => again = param.read_back && declared.alias.is_some(),
-                Again::Same if param.read_back => again = true,
+                Again::New => {}
+                Again::Same if param.read_back => {}
                 Again::Same => return Err(RunError::Revisited { operand, block, step, loc: declared.loc.clone() }),
                 Again::Other(other) => return Err(self.shared(at, &block, other)),
             }
         }
         let (array, copy) = (*array, self.driver.memory.pointer());
         let Some((param, _)) = self.driver.window(at) else { return Ok(()) };
-        if param.role == Role::Input || again {
+        if param.role == Role::Input || param.read_back {
             self.reach(at, index, false)?;
         }
         let Some((param, _)) = self.driver.window(at) else { return Ok(()) };
         // SAFETY: the memory of a run has room for the operand's copy at its offset, apart from the array; the index was found inside
         // the array.
         let slot = unsafe { param.open(&array, index, copy.add(param.offset)) };
-        self.shown(at, index, slot, again)
+        self.shown(at, index, slot)
     }
 
     /// A block of an input that was fetched comes into use.
@@ -276,12 +282,15 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         if self.open[at] == Some(*index) && self.refs[at].ptr == slot.ptr {
             return Ok(());
         }
-        self.stays(at)?;
-        self.shown(at, index, slot, false)
+        let declared = &self.checked.exe.kernel.params[at];
+        if let Some(watch) = &self.driver.running.watch {
+            watch.turned(at, &self.driver.running.grid, &declared.loc)?;
+        }
+        self.shown(at, index, slot)
     }
 
-    /// What is known of a block that comes into use; `again`: it was read from an output's array.
-    fn shown(&mut self, at: usize, index: &[i32; MAX_RANK], slot: RefSlot, again: bool) -> Result<(), RunError> {
+    /// What is known of a block that comes into use.
+    fn shown(&mut self, at: usize, index: &[i32; MAX_RANK], slot: RefSlot) -> Result<(), RunError> {
         let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
         let array = *array;
         let copy = slot.ptr;
@@ -289,9 +298,11 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         let (inside, corner) = unsafe {
             if let Some(shadow) = self.shadow_of(at) {
                 shadow.fill(1);
-                if param.role == Role::Input || again {
+                if param.role == Role::Input {
                     let bytes = param.dtype.bytes();
                     param.rows(&array, index, |_, outside, length| shadow[outside / bytes..][..length / bytes].fill(0));
+                } else if let Some(output) = self.outputs[at].as_ref().filter(|_| param.read_back) {
+                    output.read_back((param, &array), index, shadow);
                 }
             }
             if let (Some(shadow), Some(garbage)) = (self.shadow_of(at), &mut self.garbage) {
@@ -330,16 +341,9 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         RunError::Parallel { what, dimension, step, loc: declared.loc.clone() }
     }
 
-    /// That no copy is under way in a window whose block goes.
-    fn stays(&self, at: usize) -> Result<(), RunError> {
-        let (running, loc) = (&self.driver.running, &self.checked.exe.kernel.params[at].loc);
-        running.watch.as_ref().map_or(Ok(()), |watch| watch.replaced(at, &running.grid, loc))
-    }
-
     /// Writes the block of a window back that it shows.
     fn leave(&mut self, at: usize) -> Result<(), RunError> {
         let Some(index) = self.open[at].take() else { return Ok(()) };
-        self.stays(at)?;
         if self.outputs[at].is_some() {
             self.reach(at, &index, true)?;
         }
@@ -389,17 +393,16 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         }
     }
 
-    /// Every copy lands, and every semaphore is at 0: at the end, and before steps with other indices along parallel dimensions,
-    /// which may run on another core.
+    /// Everything lands, and semaphores are at 0: nothing goes over from one parallel step to another.
     fn rest(&mut self) -> Result<(), RunError> {
         let running = &mut self.driver.running;
         if let Some(watch) = &mut running.watch {
             watch.settle(&mut running.semaphores)?;
         }
-        running.semaphores.iter().try_for_each(super::super::semaphore::Group::end)
+        running.semaphores.iter().try_for_each(Group::end)
     }
 
-    /// After the last step: everything is at rest and written.
+    /// After the last step: everything lands, is at 0 and is written.
     fn end(&mut self) -> Result<(), RunError> {
         self.rest()?;
         self.leave_all()?;

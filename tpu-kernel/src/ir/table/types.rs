@@ -68,7 +68,7 @@ pub const TYPES: &[Entry] = &[
     entry(OPERAND, "in", Implemented, "A window on an input array; read only. Without blocks: the whole array in HBM, copied by hand.", "a memref with `window_params`"),
     entry(OPERAND, "out", Implemented, "A window on an output array; starts as poison. Without blocks: the whole array in HBM.", "a memref with `window_params`"),
     entry(OPERAND, "scratch", Implemented, "Memory for the whole grid, which starts as poison, or semaphores, which start at 0 and end at 0.", "a memref counted by `scratch_operands`"),
-    entry(OPERAND, "scalar", Implemented, "A scalar of the launch.", "a word in SMEM"),
+    entry(OPERAND, "scalar", Implemented, "A scalar of the launch. A size of its name is its value, and counts steps of the grid.", "a word in SMEM; of a size also a dynamic bound in `iteration_bounds` and a leading `tensor<i32>`"),
     entry(OPERAND, "prefetch", Implemented, "An array in SMEM before the grid starts; index maps see it.", "counted by `scalar_prefetch`; an argument of every index map"),
     entry(OPERAND, "alias", Implemented, "An output that shares the array of an input: it starts as the input, and is it from then on.", "`output_operand_aliases`"),
 
@@ -76,7 +76,6 @@ pub const TYPES: &[Entry] = &[
     entry(GRID, "arbitrary", Implemented, "Steps run in order.", "`#tpu.dimension_semantics<arbitrary>`"),
     entry(GRID, "core_parallel", Planned, "One step a core of the chip.", "`core_parallel`, one dimension at most"),
     entry(GRID, "subcore_parallel", Planned, "One step a subcore.", "`subcore_parallel`, one dimension at most"),
-    entry(GRID, "extent from a value", Planned, "An extent that an earlier kernel computed.", "`iteration_bounds` dynamic, a leading `tensor<i32>` each"),
 
     entry(WINDOW, "128", Implemented, "A block of so many elements; starts at index × size.", "`window_bounds`; last dimension 128s, the one before 8s, or the whole"),
     entry(WINDOW, "squeezed", Implemented, "One element, and the dimension is absent from the operand.", "a bound of 1 and a memref without the dimension"),

@@ -1,0 +1,14 @@
+use tpu_kernel::prelude::*;
+
+#[tpu_kernel(grid(i: n / B + stesp))]
+fn broken<B: Dim>(
+    steps: Scalar<i32>,
+    #[block([n] at (i))] x: In<f32, (B,)>,
+    #[block([n] at (i))] o: Out<f32, (B,)>,
+) {
+    o.store(x.load());
+}
+
+fn main() {
+    let _ = broken();
+}

@@ -1,0 +1,34 @@
+//! Sizes that scalars of the launch give: they count steps of the grid.
+
+use super::{At, Verifier};
+use crate::ir::{DType, Op, OpKind, Param, Rule, SizeId, Type};
+
+/// Such a scalar is an i32, and its size stands in extents of the grid alone.
+pub(super) fn check(verifier: &mut Verifier<'_>) {
+    let kernel = verifier.kernel;
+    for (size, scalar) in kernel.given() {
+        let name = kernel.sizes[size.0 as usize].clone();
+        let param = &kernel.params[scalar];
+        let mut fault = |why, at: At<'_>| verifier.fault(Rule::Given { size: name.clone(), why }, at);
+        if param.ty != Type::Scalar(DType::I32) {
+            fault("is no i32", At(&param.name, &param.loc));
+        }
+        for param in &kernel.params {
+            let mut found = false;
+            param.array().unwrap_or_default().iter().for_each(|dim| dim.sizes(&mut |id| found |= id == size));
+            if found {
+                fault("is no size of an array", At(&param.name, &param.loc));
+            }
+        }
+        let maps = kernel.params.iter().filter_map(Param::window).map(|window| &window.map);
+        if let Some(op) = maps.chain([&kernel.body]).find_map(|region| reads(&region.ops, size)) {
+            fault("is read as a scalar", At(op.kind.mnemonic(), &op.loc));
+        }
+    }
+}
+
+/// An operation that reads the size.
+fn reads(ops: &[Op], size: SizeId) -> Option<&Op> {
+    let read = |op: &Op| op.kind == OpKind::Size(size);
+    ops.iter().find_map(|op| if read(op) { Some(op) } else { op.regions.iter().find_map(|region| reads(&region.ops, size)) })
+}
