@@ -86,6 +86,29 @@ fn case_23_25_untouched_blocks_keep_what_they_had() {
     }
 }
 
+#[tpu_kernel]
+fn moved_along(
+    #[hbm([n, 8, 128])] x: Hbm<f32, 3>,
+    #[hbm([n, 8, 128])]
+    #[alias(x)]
+    o: HbmOut<f32, 3>,
+    to: Scalar<i32>,
+) {
+    copy(x.view::<(D<3>, D<8>, D<128>)>((1 - to, 0, 0)), o.view::<(D<3>, D<8>, D<128>)>((to, 0, 0))).now();
+}
+
+/// Both are one array: where source and target overlap, what is written was read before.
+#[test]
+fn a_copy_within_a_shared_array_reads_before_it_writes() {
+    for device in devices() {
+        let x = made(&device, &[4, 8, 128], |at| (at / 1024) as f32);
+        for (to, want) in [(0, [1.0, 2.0, 3.0, 3.0]), (1, [0.0, 0.0, 1.0, 2.0])] {
+            let o = moved_along().launch(&device, &x, to).unwrap();
+            expect(&o, &[4, 8, 128], &(0..4096).map(|at| want[at / 1024]).collect::<Vec<f32>>());
+        }
+    }
+}
+
 // ---- report 4: outputs that nothing is written to ---------------------------------------------------------------------------
 
 #[tpu_kernel]

@@ -298,7 +298,7 @@ fn a_window_does_not_turn_under_a_copy() {
     let x = made(&device, &[16, 128], |at| at as f32);
     let launch = |seed: u64, what: i32| left_over_a_step().checked(seed).launch(&device, &x, &x, what).map(|(_, o)| o);
     never(&(0..2048).map(|n| n as f32).collect::<Vec<_>>(), |seed| launch(seed, 0));
-    let turned = |operand, does| format!("operand `{operand}` is replaced by another block at [0, 0] while a copy {does} it");
+    let turned = |operand, does| format!("operand `{operand}` is turned to another block at [0, 0] while a copy {does} it");
     always("R016", &[&turned("x", "reads"), "at grid step [1]"], |seed| launch(seed, 1));
     always("R016", &[&turned("p", "reads"), "at grid step [1]"], |seed| launch(seed, 2));
     always("R016", &[&turned("p", "writes"), "at grid step [1]"], |seed| launch(seed, 3));

@@ -56,14 +56,6 @@ impl Flights {
             |flight: &&Flight| flight.memories[end] == number && flight.parts[end].iter().any(|region| region.contains(element));
         self.all.iter().find(met).map_or(Loc::UNKNOWN, |flight| flight.loc.clone())
     }
-
-    /// An element of a memory that a copy under way has, and whether that copy writes it.
-    fn any(&self, number: usize) -> Option<(usize, bool)> {
-        self.all.iter().find_map(|flight| {
-            let end = flight.memories.iter().rposition(|&memory| memory == number)?;
-            Some((flight.parts[end].first()?.start as usize, end == 1))
-        })
-    }
 }
 
 impl Watch {
@@ -187,11 +179,11 @@ impl Watch {
         // Taken out, so that both ends can be looked at.
         let taken = source.map(|source| (source, std::mem::replace(&mut self.memories[source].shadow, Shadow::Defined)));
         match &mut self.memories[number] {
-            Memory { shadow: Shadow::Own(shadow), .. } => to.iter().for_each(|region| region.each(shadow, |poison| *poison = 0)),
+            Memory { shadow: Shadow::Own(shadow), .. } => to.iter().for_each(|region| region.each(shadow, |_, poison| *poison = 0)),
             memory if number != target && !memory.base.is_null() => {
                 // SAFETY: the shadow has a byte for each element, and nothing else uses it meanwhile.
                 let shadow = unsafe { std::slice::from_raw_parts_mut(memory.base, memory.elements()) };
-                to.iter().for_each(|region| region.each(shadow, |poison| *poison = 0));
+                to.iter().for_each(|region| region.each(shadow, |_, poison| *poison = 0));
                 if let (Some((_, Shadow::Own(source))), [from], [to]) = (&taken, from.as_slice(), to.as_slice()) {
                     from.pairs(to, |from, to| shadow[to] = source[from]);
                 }
@@ -251,19 +243,6 @@ impl Watch {
             self.land(next, semaphores)?;
         }
         Ok(())
-    }
-
-    /// That no copy is under way in a window whose block gives way to another.
-    pub(super) fn replaced(&self, number: usize, step: &[i32], loc: &Loc) -> Result<(), RunError> {
-        let memory = &self.memories[number];
-        if memory.flying == 0 {
-            return Ok(());
-        }
-        let Some((element, target)) = self.flights.any(number) else { return Ok(()) };
-        let copy = self.flights.of(number, element, target);
-        let (memory, index) = (memory.called().into_owned(), memory.index(element));
-        let access = "replaced by another block";
-        Err(RunError::Race { memory, access, index, target, copy, step: step.to_vec(), loc: loc.clone() })
     }
 }
 

@@ -24,45 +24,40 @@ pub(super) enum Shadow {
 /// Of each element of an array that several parallel steps reach: which of them touched it, counted from 1.
 #[derive(Debug)]
 pub(super) struct Touched {
-    /// Of memory that each core has for itself: who read what it had not written before.
     readers: Vec<u32>,
     writers: Vec<u32>,
+    /// Whether all cores share the array. Where each has its own, steps that write before they read do not meet.
     shared: bool,
 }
 
 impl Touched {
-    /// Of an array of so many elements, which all cores share, or which each has for itself.
+    /// Of an array of so many elements.
     pub(super) fn new(elements: usize, shared: bool) -> Result<Touched, RunError> {
         Ok(Touched { readers: filled(0, elements)?, writers: filled(0, elements)?, shared })
     }
 
-    /// The first element of a part that another step has touched so that their order shows, and that step. In memory that each core
-    /// has for itself the writes of two do not meet.
+    /// The first element of a part that another step has touched so that their order shows, and that step.
     pub(super) fn other(&self, region: &Region, writes: bool, thread: u32) -> Option<(usize, u32)> {
         let found = |touched: &[u32]| {
             let element = region.find(touched, |_, one| one != 0 && one != thread)?;
             Some((element, touched[element]))
         };
-        let written = if self.shared || !writes { found(&self.writers) } else { None };
+        let written = if writes && !self.shared { None } else { found(&self.writers) };
         written.or_else(|| if writes { found(&self.readers) } else { None })
     }
 
     /// A step touches a part.
     pub(super) fn add(&mut self, region: &Region, writes: bool, thread: u32) {
+        let Touched { readers, writers, shared } = self;
         if writes {
-            region.each(&mut self.writers, |writer| *writer = thread);
+            region.each(writers, |_, writer| *writer = thread);
             return;
         }
-        let Touched { readers, writers, shared } = self;
-        let _ = region.rows(|first, len, step| {
-            for at in (0..len as i64).map(|i| (first + i * step) as usize) {
-                if let (Some(reader), Some(&writer)) = (readers.get_mut(at), writers.get(at))
-                    && (*shared || writer == 0)
-                {
-                    *reader = if *reader == 0 || *reader == thread { thread } else { SEVERAL };
-                }
+        region.each(readers, |at, reader| {
+            // What it has written itself a step reads alone.
+            if *shared || writers[at] != thread {
+                *reader = if *reader == 0 || *reader == thread { thread } else { SEVERAL };
             }
-            None::<()>
         });
     }
 }
@@ -157,7 +152,7 @@ impl Memory {
         }
         self.flying += 1;
         for region in part {
-            region.each(&mut self.marks, |mark| *mark = if writes { *mark | WRITTEN } else { mark.saturating_add(1) });
+            region.each(&mut self.marks, |_, mark| *mark = if writes { *mark | WRITTEN } else { mark.saturating_add(1) });
         }
         Ok(())
     }
@@ -166,7 +161,7 @@ impl Memory {
     pub(super) fn unmark(&mut self, part: &[Region], writes: bool) {
         self.flying = self.flying.saturating_sub(1);
         for region in part {
-            region.each(&mut self.marks, |mark| *mark = if writes { *mark & !WRITTEN } else { mark.saturating_sub(1) });
+            region.each(&mut self.marks, |_, mark| *mark = if writes { *mark & !WRITTEN } else { mark.saturating_sub(1) });
         }
     }
 

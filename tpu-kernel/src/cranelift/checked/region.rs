@@ -81,11 +81,12 @@ impl Region {
     }
 
     /// Changes what each element has.
-    pub(super) fn each<T>(&self, marks: &mut [T], change: impl Fn(&mut T)) {
+    pub(super) fn each<T>(&self, marks: &mut [T], mut change: impl FnMut(usize, &mut T)) {
         let _ = self.rows(|first, len, step| {
             for i in 0..len as i64 {
-                if let Some(mark) = marks.get_mut((first + i * step) as usize) {
-                    change(mark);
+                let at = (first + i * step) as usize;
+                if let Some(mark) = marks.get_mut(at) {
+                    change(at, mark);
                 }
             }
             None::<()>
@@ -112,7 +113,7 @@ mod tests {
 
     fn elements(region: &Region) -> Vec<usize> {
         let mut marks = vec![0u8; 64];
-        region.each(&mut marks, |mark| *mark += 1);
+        region.each(&mut marks, |_, mark| *mark += 1);
         assert!(marks.iter().all(|&n| n <= 1), "each once");
         (0..64).filter(|&at| marks[at] == 1).collect()
     }

@@ -186,7 +186,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         param.rows(array, index, |first, _, length| rows.push(Region::row((first / bytes) as i64, length / bytes)));
         let running = &mut self.driver.running;
         let place = At { step: &running.grid, loc: &self.checked.exe.kernel.params[at].loc };
-        running.watch.as_mut().map_or(Ok(()), |watch| watch.block(number, &rows, writes, &place))
+        running.watch.as_mut().map_or(Ok(()), |watch| watch.block(at, number, &rows, writes, &place))
     }
 
     /// What is known of each memory before the first step; `threads`: parallel steps must not meet.
@@ -249,6 +249,9 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         }
         self.driver.inside(at, index, &self.driver.running.grid)?;
         let declared = &self.checked.exe.kernel.params[at];
+        if let Some(watch) = &self.driver.running.watch {
+            watch.turned(at, &self.driver.running.grid, &declared.loc)?;
+        }
         self.leave(at)?;
         let thread = self.watch().thread;
         let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
@@ -279,7 +282,10 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         if self.open[at] == Some(*index) && self.refs[at].ptr == slot.ptr {
             return Ok(());
         }
-        self.stays(at)?;
+        let declared = &self.checked.exe.kernel.params[at];
+        if let Some(watch) = &self.driver.running.watch {
+            watch.turned(at, &self.driver.running.grid, &declared.loc)?;
+        }
         self.shown(at, index, slot)
     }
 
@@ -335,16 +341,9 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         RunError::Parallel { what, dimension, step, loc: declared.loc.clone() }
     }
 
-    /// That no copy is under way in a window whose block goes.
-    fn stays(&self, at: usize) -> Result<(), RunError> {
-        let (running, loc) = (&self.driver.running, &self.checked.exe.kernel.params[at].loc);
-        running.watch.as_ref().map_or(Ok(()), |watch| watch.replaced(at, &running.grid, loc))
-    }
-
     /// Writes the block of a window back that it shows.
     fn leave(&mut self, at: usize) -> Result<(), RunError> {
         let Some(index) = self.open[at].take() else { return Ok(()) };
-        self.stays(at)?;
         if self.outputs[at].is_some() {
             self.reach(at, &index, true)?;
         }
@@ -394,8 +393,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         }
     }
 
-    /// Every copy lands, and every semaphore is at 0: at the end, and before steps with other indices along parallel dimensions,
-    /// which may run on another core.
+    /// Everything lands, and semaphores are at 0: nothing goes over from one parallel step to another.
     fn rest(&mut self) -> Result<(), RunError> {
         let running = &mut self.driver.running;
         if let Some(watch) = &mut running.watch {
@@ -404,7 +402,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         running.semaphores.iter().try_for_each(Group::end)
     }
 
-    /// After the last step: everything is at rest and written.
+    /// After the last step: everything lands, is at 0 and is written.
     fn end(&mut self) -> Result<(), RunError> {
         self.rest()?;
         self.leave_all()?;

@@ -71,6 +71,12 @@ impl Watch {
         if site.writes { self.stored(site.memory, &region, &site.loc, step) } else { Ok(()) }
     }
 
+    /// The memory of a window turns to another block: no copy may be under way there.
+    pub(super) fn turned(&self, number: usize, step: &[i32], loc: &Loc) -> Result<(), RunError> {
+        let whole = Region::row(0, self.memories[number].elements());
+        self.apart(number, &whole, true, "turned to another block", &At { step, loc })
+    }
+
     /// A load or store element by element, under a mask or through views of another width: before it that no copy is under way
     /// there, `after` a store that what is inside the array of an output is no poison.
     ///
@@ -174,11 +180,23 @@ impl Watch {
     }
 
     /// A block of a window whose array others reach, too, is fetched or written back: these rows of the array.
-    pub(super) fn block(&mut self, number: usize, rows: &[Region], writes: bool, at: &At<'_>) -> Result<(), RunError> {
+    pub(super) fn block(
+        &mut self,
+        window: usize,
+        array: usize,
+        rows: &[Region],
+        writes: bool,
+        at: &At<'_>,
+    ) -> Result<(), RunError> {
         let access = if writes { "written back" } else { "fetched" };
         for row in rows {
-            self.apart(number, row, writes, access, at)?;
-            self.alone(number, row, writes, at)?;
+            self.apart(array, row, writes, access, at).map_err(|mut error| {
+                if let RunError::Race { memory, .. } = &mut error {
+                    *memory = self.memories[window].called().into_owned();
+                }
+                error
+            })?;
+            self.alone(array, row, writes, at)?;
         }
         Ok(())
     }
