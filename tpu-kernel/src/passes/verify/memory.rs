@@ -92,8 +92,10 @@ impl<'a> Verifier<'a> {
             let inside = start >= 0 && i64::try_from(size).is_ok_and(|n| n <= i64::try_from(extent).unwrap_or(i64::MAX) - start);
             self.check(inside, || Rule::OutOfBounds { operand: operand.to_string(), axis, start, size, extent }, at);
         }
+        // A result that is declared with another type, or not at all, is a fault already.
         if let &[view] = op.results.as_slice()
             && op.kind.is_view()
+            && let Some(&State::Live(_)) = self.state.get(view.0 as usize)
         {
             self.layout(op, view, at);
         }
