@@ -8,7 +8,7 @@ mod extent;
 mod help;
 mod tokens;
 
-use crate::exec::RunError;
+use crate::exec::{Meeting, RunError};
 use crate::ir::Loc;
 use crate::launch::LaunchError;
 use crate::{BuildFault, Error};
@@ -218,10 +218,13 @@ fn reports(error: &Error) -> Vec<Report> {
 /// A run that failed; of a checked one, with what replays it.
 fn running(error: &RunError, seed: Option<u64>) -> Report {
     let mut notes = vec![];
-    if let RunError::Race { copy, .. } = error
-        && copy.is_known()
-    {
-        notes.push(format!("the copy began at {copy}"));
+    let cause = if let RunError::On { error, .. } = error { error } else { error };
+    match cause {
+        RunError::Race { copy, .. } if copy.is_known() => notes.push(format!("the copy began at {copy}")),
+        RunError::Unordered { other: Meeting::Touched { loc, .. }, .. } if loc.is_known() => {
+            notes.push(format!("the other access is at {loc}"));
+        }
+        _ => {}
     }
     notes.extend(seed.map(|seed| format!("`.checked({seed})` replays it")));
     Report {

@@ -26,6 +26,8 @@ pub(super) struct Driver<'r, 'a, 'b> {
     scalars: Vec<u32>,
     pub memory: Memory,
     pub running: Running<'r>,
+    /// The number of the device.
+    pub device: i32,
     /// The arrays stay borrowed while there are addresses of them.
     borrowed: PhantomData<&'r mut Args<'a, 'b>>,
 }
@@ -138,10 +140,11 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             grid: vec![0; binding.grid.len()],
             log: &mut *args.log,
             seat: None,
-            watch: None,
+            world: None,
+            watched: None,
             ended: None,
         };
-        Ok(Driver { exe, binding, arrays, prefetched, scalars, memory, running, borrowed: PhantomData })
+        Ok(Driver { exe, binding, arrays, prefetched, scalars, memory, running, device: 0, borrowed: PhantomData })
     }
 
     /// Runs every step of the grid.
@@ -204,7 +207,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             blocks: std::ptr::null_mut(),
             tasks: self.exe.tables.tasks.as_ptr(),
             rng,
-            device: self.running.seat.as_ref().map_or(0, |seat| seat.device as i32),
+            device: self.device,
             launch: std::ptr::null_mut(),
             error: ErrorSlot::default(),
             helpers: *HELPERS,

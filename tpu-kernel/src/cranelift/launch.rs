@@ -2,8 +2,9 @@
 //!
 //! Rules: nothing unwinds through compiled code; what ends a launch here is kept until the step has returned.
 
-use super::checked::Watch;
-use super::mesh::Seat;
+use super::checked::Watched;
+use super::crew::Seat;
+use super::mesh::World;
 use super::semaphore::Group;
 use super::site::Site;
 use crate::exec::print::{self as text, Shown};
@@ -23,10 +24,12 @@ pub(super) struct Running<'r> {
     /// The running step.
     pub grid: Vec<i32>,
     pub log: &'r mut (dyn FnMut(&Printed) + 'r),
-    /// Its place among the devices that run the kernel together.
+    /// Its place among those that run the kernel together.
     pub seat: Option<Seat<'r>>,
+    /// What it reaches of them, where the launch is not checked.
+    pub world: Option<&'r World>,
     /// What is watched; nothing where the launch is not checked.
-    pub watch: Option<Box<Watch>>,
+    pub watched: Option<Watched<'r>>,
     /// Why it ends.
     pub ended: Option<Ended>,
 }

@@ -4,13 +4,14 @@
 //! the memory of each from before the first step of any until all have ended. Devices take turns on one thread (`schedule`).
 
 use super::Executable;
-use super::checked::Random;
 use super::context::RefSlot;
+use super::crew::{Crew, Seat};
 use super::driver::Driver;
+use super::launch::Running;
 use super::movement::HERE;
-use super::schedule::{self, Agents, Body, Outcome, Way};
+use super::schedule::{self, Agents, Body, Outcome};
 use super::semaphore::Group;
-use crate::exec::{Args, DeviceWait, RunError};
+use crate::exec::{Args, RunError, Waiting};
 use crate::ir::Loc;
 use crate::launch::Binding;
 use std::cell::RefCell;
@@ -18,20 +19,8 @@ use tpu_microkernels::stream;
 
 /// All devices of a run.
 pub(super) struct World {
+    crew: Crew,
     devices: RefCell<Vec<Device>>,
-    random: RefCell<Random>,
-    /// Whether a device also gives way where it has signalled.
-    shuffled: bool,
-    ended: RefCell<Ended>,
-}
-
-/// Whether the run is over for those that wait.
-enum Ended {
-    No,
-    /// By the error of another device.
-    By(RunError),
-    /// All wait.
-    Deadlock,
 }
 
 struct Device {
@@ -43,35 +32,19 @@ struct Device {
 }
 
 /// A device that runs, as its launch sees it.
-pub(super) struct Seat<'r> {
+pub(super) struct Member<'r> {
     world: &'r World,
-    /// Its number.
-    pub device: usize,
-    /// Of its fiber, while that lives.
-    way: *const Way,
+    pub seat: &'r Seat<'r>,
 }
 
-impl Seat<'_> {
-    /// How many devices there are.
-    pub(super) fn devices(&self) -> usize {
-        self.world.devices.borrow().len()
+impl Running<'_> {
+    /// Itself among the others, where there are any.
+    pub(super) fn member(&self) -> Option<Member<'_>> {
+        Some(Member { world: self.world?, seat: self.seat.as_ref()? })
     }
+}
 
-    /// Lets others run.
-    fn give_way(&self) {
-        // SAFETY: a seat is made on the fiber whose way this is, and used on no other.
-        unsafe { &*self.way }.suspend(());
-    }
-
-    /// Lets others run; an error where the run has ended meanwhile.
-    fn pause(&self) -> Result<(), RunError> {
-        self.give_way();
-        match &*self.world.ended.borrow() {
-            Ended::By(error) => Err(error.clone()),
-            Ended::No | Ended::Deadlock => Ok(()),
-        }
-    }
-
+impl Member<'_> {
     pub(super) fn signal(
         &self,
         (group, at): (usize, usize),
@@ -80,47 +53,41 @@ impl Seat<'_> {
         step: &[i32],
         loc: &Loc,
     ) -> Result<(), RunError> {
-        let devices = self.devices();
-        let other = if device == HERE { Some(self.device) } else { usize::try_from(device).ok().filter(|&n| n < devices) };
-        let Some(other) = other else {
-            let (what, device, step, loc) = ("a signal", device as i32, step.to_vec(), loc.clone());
-            return Err(RunError::NoDevice { what, device, devices, step, loc });
-        };
+        let other = if device == HERE { self.seat.agent } else { self.seat.other("a signal", device, step, loc)? };
         self.world.devices.borrow_mut()[other].semaphores[group].signal(at, by, step, loc)?;
-        if self.world.shuffled && self.world.random.borrow_mut().below(2) == 0 { self.pause() } else { Ok(()) }
+        self.seat.may_pause()
     }
 
     pub(super) fn wait(&self, (group, at): (usize, usize), wanted: i64, step: &[i32], loc: &Loc) -> Result<(), RunError> {
         loop {
             {
                 let mut devices = self.world.devices.borrow_mut();
-                let device = &mut devices[self.device];
+                let device = &mut devices[self.seat.agent];
                 let semaphore = &mut device.semaphores[group];
-                let over = matches!(*self.world.ended.borrow(), Ended::Deadlock);
-                if over || wanted < 0 || semaphore.counts[at] >= wanted {
+                if self.world.crew.is_deadlocked() || wanted < 0 || semaphore.counts[at] >= wanted {
                     device.waiting = None;
                     return semaphore.wait(at, wanted, step, loc);
                 }
                 device.waiting = Some(((group, at), wanted));
             }
-            self.pause()?;
+            self.seat.pause()?;
         }
     }
 
     /// A count; others run first, so that who asks again and again sees it change.
     pub(super) fn read(&self, (group, at): (usize, usize)) -> Result<i64, RunError> {
-        self.pause()?;
-        Ok(self.world.devices.borrow()[self.device].semaphores[group].counts[at])
+        self.seat.pause()?;
+        Ok(self.world.devices.borrow()[self.seat.agent].semaphores[group].counts[at])
     }
 
     pub(super) fn end(&self, group: usize) -> Result<(), RunError> {
-        self.world.devices.borrow()[self.device].semaphores[group].end()
+        self.world.devices.borrow()[self.seat.agent].semaphores[group].end()
     }
 
     /// Where a part of an operand lies on another device.
     pub(super) fn there(&self, other: usize, operand: usize, here: *mut u8) -> Option<*mut u8> {
         let devices = self.world.devices.borrow();
-        let from = *devices[self.device].places.get(operand)?;
+        let from = *devices[self.seat.agent].places.get(operand)?;
         let to = *devices[other].places.get(operand)?;
         Some(to.wrapping_add(here.addr().wrapping_sub(from.addr())))
     }
@@ -129,9 +96,9 @@ impl Seat<'_> {
 impl Driver<'_, '_, '_> {
     /// Among several devices: says where memory is, and begins when each has said so.
     pub(super) fn arrive(&self, refs: &[RefSlot]) -> Result<(), RunError> {
-        let Some(seat) = &self.running.seat else { return Ok(()) };
-        seat.world.devices.borrow_mut()[seat.device].places = refs.iter().map(|slot| slot.ptr).collect();
-        seat.pause()
+        let Some(member) = self.running.member() else { return Ok(()) };
+        member.world.devices.borrow_mut()[member.seat.agent].places = refs.iter().map(|slot| slot.ptr).collect();
+        member.seat.pause()
     }
 }
 
@@ -147,24 +114,20 @@ impl Agents for World {
         }
     }
 
-    fn end(&self, by: Option<&RunError>) {
-        *self.ended.borrow_mut() = by.map_or(Ended::Deadlock, |error| Ended::By(error.clone()));
+    fn crew(&self) -> &Crew {
+        &self.crew
     }
 }
 
 /// Runs a kernel on as many devices as there are lists of arrays.
 pub(super) fn run(exe: &Executable, binding: &Binding, devices: &mut [Args<'_, '_>], seed: u64) -> Result<(), RunError> {
-    let on = |device: usize, error: RunError| RunError::OnDevice { device, error: Box::new(error) };
     let device = |_| Device { semaphores: exe.tables.semaphores.clone(), places: vec![], waiting: None };
-    let world = World {
-        devices: RefCell::new((0..devices.len()).map(device).collect()),
-        random: RefCell::new(Random::new(seed)),
-        shuffled: seed != 0,
-        ended: RefCell::new(Ended::No),
-    };
+    let world = World { crew: Crew::new(devices.len(), 1, seed), devices: RefCell::new((0..devices.len()).map(device).collect()) };
     let mut drivers = vec![];
     for (at, args) in devices.iter_mut().enumerate() {
-        drivers.push(Driver::new(exe, binding, args).map_err(|error| on(at, error))?);
+        let mut driver = Driver::new(exe, binding, args).map_err(|error| world.crew.on(at, error))?;
+        driver.device = at as i32;
+        drivers.push(driver);
     }
     if binding.grid.iter().any(|&n| n <= 0) || drivers.is_empty() {
         drivers.iter_mut().for_each(Driver::share);
@@ -174,42 +137,35 @@ pub(super) fn run(exe: &Executable, binding: &Binding, devices: &mut [Args<'_, '
     for (device, driver) in drivers.iter_mut().enumerate() {
         let world = &world;
         bodies.push(Box::new(move |way| {
-            driver.running.seat = Some(Seat { world, device, way: std::ptr::from_ref(way) });
+            (driver.running.seat, driver.running.world) = (Some(Seat::new(&world.crew, device, way)), Some(world));
             let result = driver.steps();
             driver.running.seat = None;
             result
         }));
     }
-    let outcome = schedule::run(&world, bodies, &world.random);
+    let outcome = schedule::run(&world, bodies);
     // Also after an error: what was written may be looked at.
     stream::done();
     for driver in &mut drivers {
         exe.pool.give(std::mem::take(&mut driver.memory));
     }
-    match outcome {
-        Outcome::Failed(device, error) => Err(on(device, error)),
-        Outcome::Deadlock(ends) => Err(deadlock(ends, drivers.len())),
-        Outcome::Done => {
-            let devices = world.devices.borrow();
-            let mut ends = devices.iter().enumerate();
-            ends.try_for_each(|(at, device)| device.semaphores.iter().try_for_each(Group::end).map_err(|error| on(at, error)))
-        }
-    }
+    finish(&world.crew, outcome)?;
+    let devices = world.devices.borrow();
+    let mut ends = devices.iter().enumerate();
+    ends.try_for_each(|(at, device)| device.semaphores.iter().try_for_each(Group::end).map_err(|error| world.crew.on(at, error)))
 }
 
-/// Who waits for what.
-fn deadlock(mut ends: Vec<(usize, RunError)>, devices: usize) -> RunError {
-    ends.sort_by_key(|end| end.0);
-    let mut waits = vec![];
-    for (device, end) in ends {
-        match end {
-            RunError::Deadlock { semaphore, wanted, found, step, loc } => {
-                waits.push(DeviceWait { device, semaphore, wanted, found, step, loc });
-            }
-            // Something else went wrong on the way out of a wait.
-            error => return RunError::OnDevice { device, error: Box::new(error) },
+/// What came of a run: the first error, or who waits for what.
+pub(super) fn finish(crew: &Crew, outcome: Outcome) -> Result<(), RunError> {
+    match outcome {
+        Outcome::Done => Ok(()),
+        Outcome::Failed(agent, error) => Err(crew.on(agent, error)),
+        Outcome::Deadlock(mut ends) => {
+            ends.sort_by_key(|end| end.0);
+            let waits = ends.into_iter().map(|(agent, error)| Waiting::of(crew.place(agent), error));
+            let waits = waits.collect::<Result<Vec<_>, _>>()?;
+            let loc = waits.first().map_or(Loc::UNKNOWN, |wait| wait.loc.clone());
+            Err(RunError::AllWait { all: crew.called(), waits, loc })
         }
     }
-    let loc = waits.first().map_or(Loc::UNKNOWN, |wait| wait.loc.clone());
-    RunError::DevicesWait { devices, waits, loc }
 }

@@ -5,7 +5,7 @@
 //! `widen` has put casts; `jit` makes code of it; `driver`,
 //! `window` and `launch` run it step by step. Compiled code reaches everything through the table in `context`.
 //!
-//! Rules: unsafe code is in `jit`, `memory`, `movement`, `mesh`, `schedule`, `window`, `launch` and `driver`; no kernel that the verifier has not seen is
+//! Rules: unsafe code is in `crew`, `jit`, `memory`, `movement`, `mesh`, `schedule`, `window`, `launch` and `driver`; no kernel that the verifier has not seen is
 //! compiled; compiled code touches the table, the arena, and windows that the driver has checked.
 
 mod body;
@@ -14,6 +14,7 @@ mod code;
 mod context;
 mod control;
 mod cost;
+mod crew;
 mod dot;
 mod driver;
 mod fetch;

@@ -45,21 +45,21 @@ pub(super) unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i6
     let Some(Site::Semaphore { group, action, loc }) = running.sites.get(site as usize) else { return DONE };
     // Compiled code has checked each index.
     let at = at as usize;
-    if let Some(seat) = &running.seat {
+    if let Some(member) = &running.member() {
         let place = (*group, at);
         let done = match action {
-            Action::Signal => seat.signal(place, by, device, &running.grid, loc),
-            Action::Wait => seat.wait(place, by, &running.grid, loc),
-            Action::Read => match seat.read(place) {
+            Action::Signal => member.signal(place, by, device, &running.grid, loc),
+            Action::Wait => member.wait(place, by, &running.grid, loc),
+            Action::Read => match member.read(place) {
                 Ok(count) => return count.min(i64::from(i32::MAX)),
                 Err(_) => return 0,
             },
-            Action::End => seat.end(*group),
+            Action::End => member.end(*group),
         };
         return running.done(done);
     }
     if !matches!(device, HERE | 0) {
-        let no = running.no_device("a signal", device, 1, loc);
+        let no = running.no_device("a signal", device, loc);
         return running.done(no);
     }
     let group = &mut running.semaphores[*group];
@@ -161,9 +161,9 @@ impl Running<'_> {
         Ok(dims)
     }
 
-    /// A signal or a copy to a device that is not there.
-    pub(super) fn no_device(&self, what: &'static str, device: i64, devices: usize, loc: &Loc) -> Result<(), RunError> {
-        Err(RunError::NoDevice { what, device: device as i32, devices, step: self.grid.clone(), loc: loc.clone() })
+    /// A signal or a copy to a device that is not there, of a device that is alone.
+    pub(super) fn no_device(&self, what: &'static str, device: i64, loc: &Loc) -> Result<(), RunError> {
+        Err(RunError::NoDevice { what, device: device as i32, devices: 1, step: self.grid.clone(), loc: loc.clone() })
     }
 
     /// # Safety
@@ -181,22 +181,24 @@ impl Running<'_> {
         let bytes = bytes(&dims, copy.dtype) as i64;
         // SAFETY: by this function's contract there are two slots, valid for the shape and so for fewer rows of it.
         let mut ends = unsafe { [*slots, *slots.add(1)] };
-        let (here, devices) = self.seat.as_ref().map_or((0, 1), |seat| (seat.device, seat.devices()));
-        let other = usize::try_from(device).ok().filter(|&other| other < devices);
-        let Some(other) = other else { return self.no_device("a copy", device, devices, &copy.loc) };
-        if let Some(seat) = self.seat.as_ref().filter(|_| other != here) {
-            match seat.there(other, copy.arrays[1], ends[1].ptr) {
+        let (here, other) = match &self.member() {
+            Some(member) => (member.seat.agent, member.seat.other("a copy", device, &self.grid, &copy.loc)?),
+            None if device == 0 => (0, 0),
+            None => return self.no_device("a copy", device, &copy.loc),
+        };
+        if let Some(member) = self.member().filter(|_| other != here) {
+            match member.there(other, copy.arrays[1], ends[1].ptr) {
                 Some(there) => ends[1].ptr = there,
-                None => return self.no_device("a copy", device, devices, &copy.loc),
+                None => unreachable!("verified: what is reached is an operand, which each device has"),
             }
         }
         let one_memory = other == here && copy.memories[0] == copy.memories[1];
         // SAFETY: as above; each device has the memory of an operand in the same shape, so that the part is as valid there as it is here.
         unsafe { transfer(&dims, &ends, copy.dtype, one_memory, false)? };
-        match &self.seat {
-            Some(seat) => {
-                seat.signal((site.send, send), bytes, HERE, &self.grid, &copy.loc)?;
-                seat.signal((copy.group, receive), bytes, device, &self.grid, &copy.loc)
+        match &self.member() {
+            Some(member) => {
+                member.signal((site.send, send), bytes, HERE, &self.grid, &copy.loc)?;
+                member.signal((copy.group, receive), bytes, device, &self.grid, &copy.loc)
             }
             None => {
                 self.semaphores[site.send].signal(send, bytes, &self.grid, &copy.loc)?;
@@ -211,24 +213,32 @@ impl Running<'_> {
         let dims = self.extent(site, rows)?;
         let bytes = bytes(&dims, site.dtype);
         if site.what == CopyStep::Wait {
-            return match &self.seat {
-                Some(seat) => seat.wait((site.group, at), bytes as i64, &self.grid, &site.loc),
+            return match &self.member() {
+                Some(member) => member.wait((site.group, at), bytes as i64, &self.grid, &site.loc),
                 None => self.semaphores[site.group].wait(at, bytes as i64, &self.grid, &site.loc),
             };
         }
         // SAFETY: by this function's contract there are the slots of both ends, valid for the shape and so for fewer rows of it.
-        unsafe {
-            if site.chains.iter().any(|chain| !chain.casts.is_empty()) {
-                each_element(site, slots, dims, bytes)?;
-            } else {
-                let ends = [*slots, *slots.add(1)];
-                transfer(&dims, &ends, site.dtype, site.memories[0] == site.memories[1], site.what == CopyStep::Add)?;
-            }
-        }
-        match &self.seat {
-            Some(seat) => seat.signal((site.group, at), bytes as i64, HERE, &self.grid, &site.loc),
+        unsafe { moves(site, slots, dims)? };
+        match &self.member() {
+            Some(member) => member.signal((site.group, at), bytes as i64, HERE, &self.grid, &site.loc),
             None => self.semaphores[site.group].signal(at, bytes as i64, &self.grid, &site.loc),
         }
+    }
+}
+
+/// Moves the elements of a copy.
+///
+/// # Safety
+/// There are the slots of both ends, valid for elements of these dimensions.
+pub(super) unsafe fn moves(site: &CopySite, slots: *const Slot, dims: [usize; RANK]) -> Result<(), RunError> {
+    // SAFETY: by this function's contract.
+    unsafe {
+        if site.chains.iter().any(|chain| !chain.casts.is_empty()) {
+            return each_element(site, slots, dims, bytes(&dims, site.dtype));
+        }
+        let ends = [*slots, *slots.add(1)];
+        transfer(&dims, &ends, site.dtype, site.memories[0] == site.memories[1], site.what == CopyStep::Add)
     }
 }
 

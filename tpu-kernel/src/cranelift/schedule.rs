@@ -3,12 +3,11 @@
 //! Rules: a fiber ends by returning, never by being dropped half-way: compiled code on its stack cannot unwind. So whoever is
 //! resumed after the run has ended returns an error from where it waits.
 
-use super::checked::Random;
+use super::crew::Crew;
 use crate::exec::RunError;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
-use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// How a fiber ends.
@@ -27,8 +26,12 @@ const STACK: usize = 1 << 20;
 pub(super) trait Agents {
     /// Whether it has something to do now.
     fn may_run(&self, agent: usize) -> bool;
-    /// The run has ended: by this error of that agent, or because all wait.
-    fn end(&self, by: Option<&RunError>);
+    /// What they have in common.
+    fn crew(&self) -> &Crew;
+    /// Nobody has: whether something has happened meanwhile, so that one may have.
+    fn something_happens(&self) -> Result<bool, (usize, RunError)> {
+        Ok(false)
+    }
 }
 
 /// What came of a run: of the agents that had not ended when all waited, or of the first that failed.
@@ -40,7 +43,8 @@ pub(super) enum Outcome {
 }
 
 /// Runs all of them to their ends.
-pub(super) fn run<'f>(agents: &impl Agents, bodies: Vec<Body<'f>>, random: &RefCell<Random>) -> Outcome {
+pub(super) fn run<'f>(agents: &impl Agents, bodies: Vec<Body<'f>>) -> Outcome {
+    let crew = agents.crew();
     let mut fibers = vec![];
     for body in bodies {
         let Ok(stack) = DefaultStack::new(STACK) else {
@@ -59,11 +63,21 @@ pub(super) fn run<'f>(agents: &impl Agents, bodies: Vec<Body<'f>>, random: &RefC
             if fibers.iter().all(Option::is_none) {
                 break;
             }
-            (outcome, ended) = (Outcome::Deadlock(vec![]), true);
-            agents.end(None);
+            ended = match agents.something_happens() {
+                Ok(happened) => !happened,
+                Err((agent, error)) => {
+                    crew.end(Some(&error));
+                    outcome = Outcome::Failed(agent, error);
+                    true
+                }
+            };
+            if ended && matches!(outcome, Outcome::Done) {
+                outcome = Outcome::Deadlock(vec![]);
+                crew.end(None);
+            }
             continue;
         }
-        let at = ready[random.borrow_mut().below(ready.len() as u64) as usize];
+        let at = ready[crew.random.borrow_mut().below(ready.len() as u64) as usize];
         let Some(fiber) = &mut fibers[at] else { continue };
         let CoroutineResult::Return(end) = fiber.resume(()) else { continue };
         fibers[at] = None;
@@ -71,7 +85,7 @@ pub(super) fn run<'f>(agents: &impl Agents, bodies: Vec<Body<'f>>, random: &RefC
             (Err(panic), _) => _ = panicked.get_or_insert(panic),
             (Ok(Err(error)), Outcome::Deadlock(waits)) => waits.push((at, error)),
             (Ok(Err(error)), Outcome::Done) if !ended => {
-                agents.end(Some(&error));
+                crew.end(Some(&error));
                 outcome = Outcome::Failed(at, error);
             }
             (Ok(_), _) => continue,
@@ -79,7 +93,7 @@ pub(super) fn run<'f>(agents: &impl Agents, bodies: Vec<Body<'f>>, random: &RefC
         if !ended {
             ended = true;
             if panicked.is_some() {
-                agents.end(None);
+                crew.end(None);
             }
         }
     }

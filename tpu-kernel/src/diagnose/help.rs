@@ -1,7 +1,7 @@
 //! What to do about an error: one line of advice for each.
 
 use crate::BuildFault;
-use crate::exec::RunError;
+use crate::exec::{Meeting, RunError};
 use crate::ir::{BlockDim, Literal, Rule};
 use crate::launch::LaunchError;
 use crate::legalise;
@@ -184,12 +184,17 @@ pub(super) fn run(error: &RunError) -> String {
             "bound the start in the index map, or let the window reach beyond the array".to_string()
         }
         RunError::BlockIndex { index, block, extent, .. } => index_help(*index, None, None, block.blocks(*extent)),
+        RunError::Unordered { other: Meeting::NotBegun { .. }, .. } => {
+            "let it say first that it is there: it signals a barrier of all that reach it, and they wait".to_string()
+        }
+        RunError::Unordered { .. } => {
+            "put a signal and a wait between the two, or wait for the copy with the semaphore that counts it there".to_string()
+        }
         RunError::NoDevice { .. } => "devices count from 0; take the number modulo how many run the kernel".to_string(),
-        RunError::DevicesWait { .. } => {
+        RunError::AllWait { .. } => {
             "signal, or copy, before the wait, as often as is waited for; every device of a barrier has to come to it".to_string()
         }
-        RunError::NotChecked { .. } => "run it over several devices unchecked: `Executable::run_mesh`".to_string(),
-        RunError::OnDevice { error, .. } => run(error),
+        RunError::On { error, .. } => run(error),
         RunError::LoopStep { .. } => "count upwards, and derive the other direction from the index".to_string(),
         RunError::GatherIndex { index: i32::MIN, .. } => {
             "this index is poison, what lies outside an array: load the indices with `load_or(0)`".to_string()

@@ -1,5 +1,6 @@
 //! What can go wrong while a kernel runs.
 
+use super::{Meeting, Place, Waiting};
 use crate::ir::{BlockDim, DType, Loc, SemaphoreKind};
 
 /// A run-time error of a kernel, with the user's line where there is one.
@@ -238,6 +239,22 @@ pub enum RunError {
         /// The operand's declaration, or the access.
         loc: Loc,
     },
+    /// R020: devices, or cores, touch an element, and nothing orders the two. Checked execution finds it.
+    #[error("race: {memory} is {access} at {index:?}, {other}, at grid step {step:?}")]
+    Unordered {
+        /// The memory.
+        memory: String,
+        /// `read`, `written`, or what else is done to it.
+        access: &'static str,
+        /// The first such element.
+        index: Vec<usize>,
+        /// Who else touches it.
+        other: Meeting,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The access.
+        loc: Loc,
+    },
     /// R023: a signal or a copy to a device that does not run the kernel.
     #[error("{what} goes to device {device}, and the kernel runs on {devices}, numbered from 0, at grid step {step:?}")]
     NoDevice {
@@ -252,31 +269,21 @@ pub enum RunError {
         /// The operation.
         loc: Loc,
     },
-    /// R024: every device waits, or has ended.
-    #[error("deadlock of {devices} devices: {}", waits.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    DevicesWait {
-        /// How many there are.
-        devices: usize,
+    /// R024: every device, or core, waits or has ended.
+    #[error("deadlock of {all}: {}", waits.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    AllWait {
+        /// How many there are: `3 devices`, `2 cores`.
+        all: String,
         /// Those that wait, and for what.
-        waits: Vec<DeviceWait>,
+        waits: Vec<Waiting>,
         /// The first of the waits.
         loc: Loc,
     },
-    /// R025: a copy or a signal to another device, in a run that is checked.
-    #[error("{what} to a device is not followed by checked execution, at grid step {step:?}")]
-    NotChecked {
-        /// What is sent.
-        what: &'static str,
-        /// The grid step.
-        step: Vec<i32>,
-        /// The operation.
-        loc: Loc,
-    },
-    /// The error of one of several devices.
-    #[error("{error}, on device {device}")]
-    OnDevice {
-        /// Its number.
-        device: usize,
+    /// The error of one of several devices or cores.
+    #[error("{error}, on {place}")]
+    On {
+        /// Which.
+        place: Place,
         /// What went wrong there.
         error: Box<RunError>,
     },
@@ -286,30 +293,6 @@ pub enum RunError {
         /// How many were asked for.
         bytes: usize,
     },
-}
-
-/// A device that waits.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DeviceWait {
-    /// Its number.
-    pub device: usize,
-    /// The semaphore, as `` `sems`[1] ``.
-    pub semaphore: String,
-    /// What it waits for: signals, or bytes of copies.
-    pub wanted: i64,
-    /// What is there.
-    pub found: i64,
-    /// The grid step.
-    pub step: Vec<i32>,
-    /// The wait.
-    pub loc: Loc,
-}
-
-impl std::fmt::Display for DeviceWait {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let DeviceWait { device, semaphore, wanted, found, step, .. } = self;
-        write!(f, "device {device} waits for {wanted} on semaphore {semaphore}, which has {found}, at grid step {step:?}")
-    }
 }
 
 fn unwaited(kind: SemaphoreKind) -> &'static str {
@@ -354,12 +337,12 @@ impl RunError {
             RunError::NeverWritten { .. } => "R017",
             RunError::Revisited { .. } => "R018",
             RunError::Parallel { .. } => "R019",
+            RunError::Unordered { .. } => "R020",
             RunError::NoDevice { .. } => "R023",
-            RunError::DevicesWait { .. } => "R024",
-            RunError::NotChecked { .. } => "R025",
+            RunError::AllWait { .. } => "R024",
         }
         else {
-            RunError::OnDevice { error, .. } => error.code(),
+            RunError::On { error, .. } => error.code(),
         }
     }
 
@@ -369,13 +352,13 @@ impl RunError {
             RunError::OutOfBounds { loc, .. } | RunError::BlockIndex { loc, .. } | RunError::LoopStep { loc, .. } => Some(loc),
             RunError::GatherIndex { loc, .. } | RunError::Check { loc, .. } | RunError::Unseeded { loc, .. } => Some(loc),
             RunError::CopyRows { loc, .. } | RunError::CopyShapes { loc, .. } => Some(loc),
-            RunError::Poison { loc, .. } | RunError::Race { loc, .. } | RunError::NeverWritten { loc, .. } => Some(loc),
+            RunError::Poison { loc, .. } | RunError::Race { loc, .. } | RunError::Unordered { loc, .. } | RunError::NeverWritten { loc, .. } => Some(loc),
             RunError::Revisited { loc, .. } | RunError::Parallel { loc, .. } => Some(loc),
             RunError::Deadlock { loc, .. } | RunError::SemaphoreLeft { loc, .. } | RunError::SemaphoreCount { loc, .. } => {
                 Some(loc)
             }
-            RunError::NoDevice { loc, .. } | RunError::DevicesWait { loc, .. } | RunError::NotChecked { loc, .. } => Some(loc),
-            RunError::OnDevice { error, .. } => error.loc(),
+            RunError::NoDevice { loc, .. } | RunError::AllWait { loc, .. } => Some(loc),
+            RunError::On { error, .. } => error.loc(),
             RunError::Array { .. } | RunError::Count { .. } | RunError::OutOfMemory { .. } => None,
         }
     }

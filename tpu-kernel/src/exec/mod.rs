@@ -6,9 +6,11 @@
 mod array;
 mod checking;
 mod error;
+mod place;
 pub mod print;
 
 pub use array::{Args, ArrayMut, ArrayRef};
 pub use checking::Checking;
-pub use error::{DeviceWait, RunError};
+pub use error::RunError;
+pub use place::{Meeting, Place, Waiting};
 pub use print::{Log, Printed};

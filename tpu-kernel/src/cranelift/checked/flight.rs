@@ -5,14 +5,17 @@
 //! moment that the seed draws: at once, at some later request, or when a wait needs them. What is kept of a copy goes when it is
 //! done.
 
+use super::super::crew::Seat;
 use super::super::launch::Running;
-use super::super::movement::{bytes, transfer};
+use super::super::movement::{bytes, moves, transfer};
 use super::super::reach::{End, indices};
 use super::super::semaphore::Group;
-use super::super::site::{Chain, CopySite, CopyStep};
+use super::super::site::{Chain, CopySite, CopyStep, RemoteSite};
+use super::clocks::{Clock, Place};
 use super::memory::{Memory, Shadow};
 use super::region::Region;
-use super::watch::{At, Watch};
+use super::touched::Toucher;
+use super::watch::{At, Watch, Watched};
 use crate::exec::RunError;
 use crate::ir::{DType, Loc, SemaphoreKind};
 use std::collections::HashMap;
@@ -30,23 +33,54 @@ struct Flight {
     dims: [usize; RANK],
     dtype: DType,
     add: bool,
-    semaphore: (usize, usize),
+    /// What counts its bytes for those who wait until the source is free, and until the target is there; nothing once they have.
+    semaphores: [Option<Place>; 2],
     bytes: i64,
     /// Whether the source has poison.
     poison: bool,
     moved: bool,
+    /// Whether it takes very long.
+    late: bool,
+    /// What the agent knew that began it, where there are several.
+    clock: Option<Clock>,
     loc: Loc,
 }
 
-/// The copies under way.
+/// What a copy is about.
+struct Ends {
+    memories: [usize; 2],
+    parts: [Vec<Region>; 2],
+    slots: [Slot; 2],
+    dims: [usize; RANK],
+    semaphores: [Place; 2],
+    /// Whether its bytes move at once.
+    moved: bool,
+}
+
+/// Signals, or bytes of a copy, on their way to another agent.
+#[derive(Debug)]
+struct Message {
+    from: usize,
+    to: Place,
+    units: i64,
+    late: bool,
+    step: Vec<i32>,
+    loc: Loc,
+}
+
+/// The copies and messages under way.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
     all: Vec<Flight>,
     /// How many of them have not moved their bytes.
     waiting: usize,
     /// By semaphore, the bytes that were started and not waited for.
-    outstanding: HashMap<(usize, usize), i64>,
+    outstanding: HashMap<Place, i64>,
+    messages: Vec<Message>,
 }
+
+/// Of so many copies and messages to others one takes very long.
+const LATE: u64 = 8;
 
 impl Flights {
     /// Where the copy began that has an element of a memory as its target, or as its source.
@@ -86,14 +120,14 @@ impl Watch {
         runs.map(|run| Region::row(run[0], run.len())).collect()
     }
 
-    /// What a copy reads and what it writes.
+    /// What a copy reads and what it writes, in these memories.
     ///
     /// # Safety
     /// The slots are those of the copy, valid for the extents.
-    unsafe fn parts(&self, site: &CopySite, slots: *const Slot, dims: [usize; RANK]) -> [Vec<Region>; 2] {
+    unsafe fn parts(&self, site: &CopySite, memories: [usize; 2], slots: *const Slot, dims: [usize; RANK]) -> [Vec<Region>; 2] {
         let mut slots = slots;
         [0, 1].map(|end| {
-            let (number, chain, first) = (site.memories[end], &site.chains[end], slots);
+            let (number, chain, first) = (memories[end], &site.chains[end], slots);
             slots = slots.wrapping_add(1 + chain.casts.len());
             // SAFETY: by this function's contract.
             unsafe {
@@ -106,22 +140,32 @@ impl Watch {
     }
 
     /// That a copy may begin. Gives whether its source has poison that may be read back.
-    fn may_start(&mut self, site: &CopySite, parts: &[Vec<Region>; 2], step: &[i32]) -> Result<bool, RunError> {
-        let at = At { step, loc: &site.loc };
-        let [source, target] = site.memories;
-        for (end, access) in [(0, "copied"), (1, "copied to")] {
+    fn may_start(
+        &mut self,
+        site: &CopySite,
+        [source, target]: [usize; 2],
+        parts: &[Vec<Region>; 2],
+        at: At<'_>,
+    ) -> Result<bool, RunError> {
+        const DONE: [&str; 2] = ["copied", "copied to"];
+        let (ends, writes) = ([source, target], [false, true]);
+        for end in 0..2 {
             for region in &parts[end] {
-                self.apart(site.memories[end], region, end == 1, access, &at)?;
+                self.apart(ends[end], region, writes[end], DONE[end], at)?;
             }
         }
-        for (end, part) in parts.iter().enumerate() {
-            for region in part {
-                self.alone(site.memories[end], region, end == 1, &at)?;
+        for end in 0..2 {
+            for region in &parts[end] {
+                // Among agents a copy has touched what it touches when its end is known.
+                match self.clocks.are_several() {
+                    true => self.ordered(ends[end], region, writes[end], DONE[end], at)?,
+                    false => self.alone(ends[end], region, writes[end], DONE[end], at)?,
+                }
             }
         }
         let add = site.what == CopyStep::Add;
         for (end, part) in parts.iter().enumerate().take(1 + usize::from(add)) {
-            let memory = &self.memories[site.memories[end]];
+            let memory = &self.memories[ends[end]];
             let poison = |region: &Region| self.with_shadow(memory, |shadow| region.find(shadow, |_, poison| poison != 0));
             let Some(element) = part.iter().find_map(poison) else { continue };
             // What nothing has written of an output array may be read back, as a load may read it.
@@ -131,43 +175,106 @@ impl Watch {
                 return Ok(true);
             }
             let what = format!("a copy, which reads element {:?} of {}", memory.index(element), memory.called());
-            return Err(RunError::Poison { what, step: step.to_vec(), loc: site.loc.clone() });
+            return Err(RunError::Poison { what, step: at.step.to_vec(), loc: at.loc.clone() });
         }
         Ok(false)
     }
 
-    /// Moves the bytes of one copy, or of none, as the seed draws.
-    pub(super) fn progress(&mut self, semaphores: &mut [Group]) -> Result<(), RunError> {
-        if self.flights.waiting == 0 || self.random.below(3) != 0 {
-            return Ok(());
+    /// A copy begins.
+    fn start(&mut self, site: &CopySite, ends: Ends, at: At<'_>) -> Result<(), RunError> {
+        let Ends { memories, parts, slots, dims, semaphores, moved } = ends;
+        let poison = self.may_start(site, memories, &parts, at)?;
+        let bytes = bytes(&dims, site.dtype) as i64;
+        let counted = if semaphores[0] == semaphores[1] { &semaphores[..1] } else { &semaphores };
+        for place in counted {
+            *self.flights.outstanding.entry(*place).or_default() += bytes;
         }
-        let at = self.draw();
-        self.land(at, semaphores)
+        for (end, part) in parts.iter().enumerate() {
+            self.memories[memories[end]].mark(part, end == 1)?;
+        }
+        if moved {
+            self.define(memories[1], &parts, None);
+        } else {
+            self.flights.waiting += 1;
+        }
+        let (several, dtype, add) = (self.clocks.are_several(), site.dtype, site.what == CopyStep::Add);
+        let (clock, late) = (several.then(|| self.clocks.tell(at.agent)), several && self.random.below(LATE) == 0);
+        let (semaphores, loc) = (semaphores.map(Some), at.loc.clone());
+        let flight = Flight { memories, parts, ends: slots, dims, dtype, add, semaphores, bytes, poison, moved, late, clock, loc };
+        self.flights.all.push(flight);
+        Ok(())
     }
 
-    /// One of the copies whose bytes have not moved.
-    fn draw(&mut self) -> usize {
-        let nth = self.random.below(self.flights.waiting as u64) as usize;
-        let waiting = self.flights.all.iter().enumerate().filter(|(_, flight)| !flight.moved);
-        waiting.map(|(at, _)| at).nth(nth).unwrap_or(0)
+    /// Moves the bytes of one copy, or lets one message arrive, or neither, as the seed draws.
+    pub(super) fn progress(&mut self) -> Result<(), RunError> {
+        if self.flights.waiting + self.flights.messages.len() == 0 || self.random.below(3) != 0 {
+            return Ok(());
+        }
+        self.arrive(false).map(|_| ())
+    }
+
+    /// One of the copies moves its bytes, or one of the messages arrives; one that takes very long only if `late` and there is no
+    /// other. Gives whether there was one.
+    pub(super) fn arrive(&mut self, late: bool) -> Result<bool, RunError> {
+        for late in if late { &[false, true][..] } else { &[false] } {
+            let flights = self.flights.all.iter().enumerate().filter(|(_, flight)| !flight.moved && flight.late == *late);
+            let messages = self.flights.messages.iter().enumerate().filter(|(_, message)| message.late == *late);
+            let (flights, messages) = (flights.map(|(at, _)| at), messages.map(|(at, _)| at));
+            let (copies, count) = (flights.clone().count(), messages.clone().count());
+            if copies + count == 0 {
+                continue;
+            }
+            let nth = self.random.below((copies + count) as u64) as usize;
+            let (flight, message) = (flights.clone().nth(nth), messages.clone().nth(nth.saturating_sub(copies)));
+            match (flight, message) {
+                (Some(at), _) => self.land(at)?,
+                (None, Some(at)) => self.deliver(at)?,
+                (None, None) => {}
+            }
+            return Ok(true);
+        }
+        Ok(false)
     }
 
     /// Moves the bytes of a copy, and what says whether they are poison.
-    fn land(&mut self, at: usize, semaphores: &mut [Group]) -> Result<(), RunError> {
+    fn land(&mut self, at: usize) -> Result<(), RunError> {
         let flight = &mut self.flights.all[at];
         flight.moved = true;
         self.flights.waiting -= 1;
         let [source, target] = flight.memories;
         // SAFETY: both ends are parts of memories that last: a region's memory, and a window's block, that a copy still uses ends the
-        // launch.
+        // launch; an operand's memory lasts until all agents have ended.
         unsafe { transfer(&flight.dims, &flight.ends, flight.dtype, source == target, flight.add)? };
         // What the source was found to hold when the copy began nobody may have written since.
         let poison = (flight.poison && source != target).then_some(source);
-        let (parts, (group, which), bytes) = (std::mem::take(&mut flight.parts), flight.semaphore, flight.bytes);
+        let (parts, semaphores, bytes) = (std::mem::take(&mut flight.parts), flight.semaphores, flight.bytes);
+        let (late, loc) = (flight.late, flight.loc.clone());
         self.define(target, &parts, poison);
         self.flights.all[at].parts = parts;
-        semaphores[group].counts[which] += bytes;
+        let [left, arrived] = semaphores;
+        if let Some((group, which)) = left {
+            self.semaphores[group].counts[which] += bytes;
+        }
+        // What leaves one device arrives at another some time later.
+        if let Some(to) = arrived.filter(|_| left != arrived) {
+            self.flights.messages.push(Message { from: usize::MAX, to, units: bytes, late, step: vec![], loc });
+        }
         Ok(())
+    }
+
+    /// A signal to another agent is on its way.
+    pub(super) fn send(&mut self, to: Place, units: i64, at: At<'_>) {
+        let late = self.random.below(LATE) == 0;
+        let (step, loc) = (at.step.to_vec(), at.loc.clone());
+        self.flights.messages.push(Message { from: at.agent, to, units, late, step, loc });
+    }
+
+    /// A message arrives; of those from one agent to one semaphore the first.
+    fn deliver(&mut self, at: usize) -> Result<(), RunError> {
+        let Message { from, to, .. } = self.flights.messages[at];
+        let first = self.flights.messages.iter().position(|message| (message.from, message.to) == (from, to)).unwrap_or(at);
+        let Message { to: (group, which), units, step, loc, .. } = self.flights.messages.remove(first);
+        self.semaphores[group].signal(which, units, &step, &loc)
     }
 
     /// What a copy has written is no poison, but for what its source says.
@@ -195,54 +302,80 @@ impl Watch {
         }
     }
 
-    /// Waits: copies land until the semaphore has what is wanted.
-    pub(super) fn wait(
-        &mut self,
-        semaphores: &mut [Group],
-        (group, at): (usize, usize),
-        wanted: i64,
-        step: &[i32],
-        loc: &Loc,
-    ) -> Result<(), RunError> {
-        while self.flights.waiting > 0 && semaphores[group].counts[at] < wanted {
-            let next = self.draw();
-            self.land(next, semaphores)?;
+    /// Whether an agent that waits may go on.
+    pub(super) fn may_go_on(&self, agent: usize) -> bool {
+        self.agents[agent].waiting.is_none_or(|((group, at), wanted)| self.semaphores[group].counts[at] >= wanted)
+    }
+
+    /// Waits: copies land until the semaphore has what is wanted. False where others have to do something first: not if it is `over`,
+    /// which makes an error of it.
+    pub(super) fn wait(&mut self, place: Place, wanted: i64, over: bool, at: At<'_>) -> Result<bool, RunError> {
+        let (group, which) = place;
+        if !self.clocks.are_several() {
+            while self.semaphores[group].counts[which] < wanted && self.arrive(true)? {}
+        } else if self.semaphores[group].counts[which] < wanted && !over {
+            self.agents[at.agent].waiting = Some((place, wanted));
+            return Ok(false);
         }
-        semaphores[group].wait(at, wanted, step, loc)?;
-        if semaphores[group].kind == SemaphoreKind::Dma
-            && let Entry::Occupied(mut outstanding) = self.flights.outstanding.entry((group, at))
-        {
+        self.agents[at.agent].waiting = None;
+        self.semaphores[group].wait(which, wanted, at.step, at.loc)?;
+        if self.semaphores[group].kind != SemaphoreKind::Dma {
+            self.clocks.wait(place, at.agent, wanted);
+        } else if let Entry::Occupied(mut outstanding) = self.flights.outstanding.entry(place) {
             *outstanding.get_mut() -= wanted;
             if *outstanding.get() <= 0 {
                 outstanding.remove();
-                self.retire((group, at));
+                self.retire(place, at);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// The copies of a semaphore are known to be done.
-    fn retire(&mut self, semaphore: (usize, usize)) {
-        let mut at = 0;
-        while at < self.flights.all.len() {
-            if self.flights.all[at].semaphore == semaphore && self.flights.all[at].moved {
-                let flight = self.flights.all.swap_remove(at);
-                for (end, writes) in [false, true].into_iter().enumerate() {
-                    self.memories[flight.memories[end]].unmark(&flight.parts[end], writes);
+    /// Those copies whose bytes a semaphore counts are known to have left their source, or to be there.
+    fn retire(&mut self, semaphore: Place, at: At<'_>) {
+        let mut next = 0;
+        while next < self.flights.all.len() {
+            let flight = &mut self.flights.all[next];
+            let mut ends: [Option<Vec<Region>>; 2] = [None, None];
+            for (end, part) in ends.iter_mut().enumerate() {
+                if flight.moved && flight.semaphores[end] == Some(semaphore) {
+                    flight.semaphores[end] = None;
+                    *part = Some(std::mem::take(&mut flight.parts[end]));
                 }
+            }
+            let (memories, clock, over) = (flight.memories, flight.clock.clone(), flight.semaphores == [None, None]);
+            for (end, part) in ends.iter().enumerate() {
+                let Some(part) = part else { continue };
+                self.memories[memories[end]].unmark(part, end == 1);
+                if let Some(clock) = &clock {
+                    self.clocks.learn(at.agent, clock);
+                    // From now on it is as if who waits had touched it.
+                    let Watch { memories: all, agents, clocks, .. } = self;
+                    if let Some(touched) = &mut all[memories[end]].touched {
+                        let who = Toucher { agent: at.agent, thread: agents[at.agent].thread, clocks };
+                        part.iter().for_each(|region| touched.add(region, end == 1, &who, at.loc));
+                    }
+                }
+            }
+            if over {
+                self.flights.all.swap_remove(next);
             } else {
-                at += 1;
+                next += 1;
             }
         }
     }
 
-    /// Every copy lands: at the end of the launch, or of a region whose semaphores must then be at 0.
-    pub(super) fn settle(&mut self, semaphores: &mut [Group]) -> Result<(), RunError> {
-        while self.flights.waiting > 0 {
-            let next = self.draw();
-            self.land(next, semaphores)?;
-        }
+    /// Every copy lands, and every message arrives: at the end of the launch, or of a region whose semaphores must then be at 0.
+    pub(super) fn settle(&mut self) -> Result<(), RunError> {
+        while self.arrive(true)? {}
         Ok(())
+    }
+
+    /// That semaphores are at 0 where their life ends, those of an agent.
+    pub(super) fn ended(&self, agent: usize, wanted: impl Fn(&Group) -> bool) -> Result<(), RunError> {
+        let first = self.agents[agent].semaphores;
+        let next = self.agents.get(agent + 1).map_or(self.semaphores.len(), |next| next.semaphores);
+        self.semaphores[first..next].iter().filter(|group| wanted(group)).try_for_each(Group::end)
     }
 }
 
@@ -259,37 +392,83 @@ impl Running<'_> {
         rows: i64,
     ) -> Result<(), RunError> {
         let dims = self.extent(site, rows)?;
-        let (Some(watch), semaphores) = (&mut self.watch, &mut self.semaphores) else { return Ok(()) };
-        let (bytes, semaphore) = (bytes(&dims, site.dtype) as i64, (site.group, at));
+        let Some(Watched { watch, agent }) = self.watched else { return Ok(()) };
+        let bytes = bytes(&dims, site.dtype) as i64;
+        let place = (watch.borrow().group(agent, site.group), at);
+        let at = At { agent, step: &self.grid, loc: &site.loc };
         if site.what == CopyStep::Wait {
-            return watch.wait(semaphores, semaphore, bytes, &self.grid, &site.loc);
+            return self.watched_wait(place, bytes, at);
         }
         if bytes == 0 {
             return Ok(());
         }
-        watch.progress(semaphores)?;
-        // SAFETY: by this function's contract the slots are valid for the shape and so for fewer rows of it.
-        let parts = unsafe { watch.parts(site, slots, dims) };
-        let poison = watch.may_start(site, &parts, &self.grid)?;
-        *watch.flights.outstanding.entry(semaphore).or_default() += bytes;
-        for (end, part) in parts.iter().enumerate() {
-            watch.memories[site.memories[end]].mark(part, end == 1)?;
-        }
+        let mut watch = watch.borrow_mut();
+        watch.progress()?;
+        let memories = site.memories.map(|number| watch.number(agent, number));
+        // SAFETY: by this function's contract there are two slots at least, valid for the shape and so for fewer rows of it.
+        let (parts, ends) = unsafe { (watch.parts(site, memories, slots, dims), [*slots, *slots.add(1)]) };
         // Through views of another width the bytes move at once.
         let moved = site.chains.iter().any(|chain| !chain.casts.is_empty());
-        if moved {
-            watch.define(site.memories[1], &parts, None);
-        } else {
-            watch.flights.waiting += 1;
+        watch.start(site, Ends { memories, parts, slots: ends, dims, semaphores: [place; 2], moved }, at)?;
+        if !moved {
+            return watch.progress();
         }
-        let (memories, dtype, add, loc) = (site.memories, site.dtype, site.what == CopyStep::Add, site.loc.clone());
-        // SAFETY: there are at least two slots.
-        let ends = unsafe { [*slots, *slots.add(1)] };
-        watch.flights.all.push(Flight { memories, parts, ends, dims, dtype, add, semaphore, bytes, poison, moved, loc });
-        match moved {
+        // SAFETY: as above.
+        unsafe { moves(site, slots, dims)? };
+        watch.semaphores[place.0].signal(place.1, bytes, &self.grid, &site.loc)
+    }
+
+    /// The start of a copy to a device.
+    ///
+    /// # Safety
+    /// There are two slots, valid for the shape of the site.
+    pub(super) unsafe fn watched_remote(
+        &mut self,
+        site: &RemoteSite,
+        slots: *const Slot,
+        [receive, send]: [usize; 2],
+        device: i64,
+        rows: i64,
+    ) -> Result<(), RunError> {
+        let copy = &site.copy;
+        let dims = self.extent(copy, rows)?;
+        let Some(Watched { watch, agent }) = self.watched else { return Ok(()) };
+        let at = At { agent, step: &self.grid, loc: &copy.loc };
+        let other = match &self.seat {
+            Some(seat) => seat.other("a copy", device, at.step, at.loc)?,
+            None if device == 0 => agent,
+            None => return self.no_device("a copy", device, at.loc),
+        };
+        if bytes(&dims, copy.dtype) == 0 {
+            return Ok(());
+        }
+        {
+            let mut watch = watch.borrow_mut();
+            watch.progress()?;
+            let here = copy.memories.map(|number| watch.number(agent, number));
+            let memories = [here[0], watch.there(agent, other, copy.memories[1])];
             // SAFETY: by this function's contract.
-            true => unsafe { self.copy(site, slots, at, rows) },
-            false => watch.progress(semaphores),
+            let mut ends = unsafe { [*slots, *slots.add(1)] };
+            // The memory has one shape on all devices, so that the part is as valid there as it is here.
+            let offset = ends[1].ptr.addr().wrapping_sub(watch.memories[here[1]].base.addr());
+            ends[1].ptr = watch.memories[memories[1]].base.wrapping_add(offset);
+            let parts = [0, 1].map(|end| vec![watch.memories[memories[end]].region(&ends[end], dims)]);
+            let semaphores = [(watch.group(agent, site.send), send), (watch.group(other, copy.group), receive)];
+            watch.start(copy, Ends { memories, parts, slots: ends, dims, semaphores, moved: false }, at)?;
+            watch.progress()?;
+        }
+        self.seat.as_ref().map_or(Ok(()), Seat::may_pause)
+    }
+
+    /// Waits, among several agents until the others have come so far.
+    pub(super) fn watched_wait(&self, place: Place, wanted: i64, at: At<'_>) -> Result<(), RunError> {
+        let Some(Watched { watch, .. }) = self.watched else { return Ok(()) };
+        loop {
+            let over = self.seat.as_ref().is_none_or(|seat| seat.crew.is_deadlocked());
+            if watch.borrow_mut().wait(place, wanted, over, at)? {
+                return Ok(());
+            }
+            self.seat.as_ref().map_or(Ok(()), Seat::pause)?;
         }
     }
 }

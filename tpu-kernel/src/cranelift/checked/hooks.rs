@@ -3,11 +3,14 @@
 //! Rules: nothing unwinds through compiled code; what ends the launch is kept until the step has returned.
 
 use super::super::context::Helpers;
+use super::super::crew::Seat;
 use super::super::launch::Running;
 use super::super::movement::HERE;
 use super::super::reach::each_lane;
 use super::super::site::{Action, Site};
+use super::watch::{At, Watched};
 use crate::exec::RunError;
+use crate::ir::Loc;
 use std::ffi::c_void;
 use tpu_microkernels::tile::{DONE, Slot};
 
@@ -34,13 +37,23 @@ pub(super) unsafe extern "C" fn copy(launch: *mut c_void, site: u32, slots: *con
 }
 
 /// # Safety
-/// `launch` is a [`Running`] that nobody else uses.
-unsafe extern "C" fn remote(launch: *mut c_void, site: u32, _: *const Slot, _: i64, _: i64, _: i64, _: i64) -> i64 {
+/// As [`copy`].
+unsafe extern "C" fn remote(
+    launch: *mut c_void,
+    site: u32,
+    slots: *const Slot,
+    receive: i64,
+    send: i64,
+    device: i64,
+    rows: i64,
+) -> i64 {
     // SAFETY: by this function's contract.
     let running = unsafe { &mut *launch.cast::<Running<'_>>() };
-    let Some(Site::Remote(site)) = running.sites.get(site as usize) else { return DONE };
-    let error = RunError::NotChecked { what: "a copy", step: running.grid.clone(), loc: site.copy.loc.clone() };
-    running.done(Err(error))
+    let sites = running.sites;
+    let Some(Site::Remote(site)) = sites.get(site as usize) else { return DONE };
+    // SAFETY: as above.
+    let done = unsafe { running.watched_remote(site, slots, [receive as usize, send as usize], device, rows) };
+    running.done(done)
 }
 
 /// # Safety
@@ -48,24 +61,12 @@ unsafe extern "C" fn remote(launch: *mut c_void, site: u32, _: *const Slot, _: i
 unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i64, by: i64, device: i64) -> i64 {
     // SAFETY: by this function's contract.
     let running = unsafe { &mut *launch.cast::<Running<'_>>() };
-    let (sites, Some(watch)) = (running.sites, &mut running.watch) else { return DONE };
+    let sites = running.sites;
     let Some(Site::Semaphore { group, action, loc }) = sites.get(site as usize) else { return DONE };
-    if device != HERE {
-        let error = RunError::NotChecked { what: "a signal", step: running.grid.clone(), loc: loc.clone() };
-        return running.done(Err(error));
+    match running.watched_semaphore((*group, at as usize), *action, by, device, loc) {
+        Ok(count) => count,
+        error => running.done(error.map(|_| ())),
     }
-    let (semaphores, at) = (&mut running.semaphores, at as usize);
-    let done = match action {
-        Action::Signal => semaphores[*group].signal(at, by, &running.grid, loc),
-        Action::Wait => watch.wait(semaphores, (*group, at), by, &running.grid, loc),
-        // Who reads again and again may wait for a copy in this way.
-        Action::Read => match watch.progress(semaphores) {
-            Ok(()) => return semaphores[*group].counts[at].min(i64::from(i32::MAX)),
-            error => error,
-        },
-        Action::End => watch.settle(semaphores).and_then(|()| semaphores[*group].end()),
-    };
-    running.done(done)
 }
 
 /// # Safety
@@ -73,9 +74,9 @@ unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i64, by: i64,
 unsafe extern "C" fn fill(launch: *mut c_void, site: u32, to: *mut u8) {
     // SAFETY: by this function's contract.
     let running = unsafe { &mut *launch.cast::<Running<'_>>() };
-    if let (Some(Site::Poison { memory, .. }), Some(watch)) = (running.sites.get(site as usize), &mut running.watch) {
+    if let (Some(Site::Poison { memory, .. }), Some(Watched { watch, agent })) = (running.sites.get(site as usize), running.watched) {
         // SAFETY: as above.
-        unsafe { watch.entered(*memory, to) };
+        unsafe { watch.borrow_mut().entered(agent, *memory, to) };
     }
 }
 
@@ -84,9 +85,9 @@ unsafe extern "C" fn fill(launch: *mut c_void, site: u32, to: *mut u8) {
 unsafe extern "C" fn access(launch: *mut c_void, site: u32, slot: *const Slot) -> i64 {
     // SAFETY: by this function's contract.
     let (running, slot) = unsafe { (&mut *launch.cast::<Running<'_>>(), &*slot) };
-    let (sites, Some(watch)) = (running.sites, &mut running.watch) else { return DONE };
+    let (sites, Some(Watched { watch, agent })) = (running.sites, running.watched) else { return DONE };
     let Some(Site::Access(site)) = sites.get(site as usize) else { return DONE };
-    let done = watch.access(&mut running.semaphores, site, slot, &running.grid);
+    let done = watch.borrow_mut().access(site, slot, At { agent, step: &running.grid, loc: &site.loc });
     running.done(done)
 }
 
@@ -95,13 +96,65 @@ unsafe extern "C" fn access(launch: *mut c_void, site: u32, slot: *const Slot) -
 unsafe extern "C" fn reach(launch: *mut c_void, site: u32, slots: *const Slot) -> i64 {
     // SAFETY: by this function's contract.
     let running = unsafe { &mut *launch.cast::<Running<'_>>() };
-    let (sites, Some(watch)) = (running.sites, &mut running.watch) else { return DONE };
+    let (sites, Some(Watched { watch, agent })) = (running.sites, running.watched) else { return DONE };
     let Some(Site::Reach(site)) = sites.get(site as usize) else { return DONE };
+    let at = At { agent, step: &running.grid, loc: &site.loc };
+    let mut watch = watch.borrow_mut();
     // SAFETY: as above.
     let done = unsafe {
-        let before = watch.lanes(&mut running.semaphores, site, slots, &running.grid, false);
+        let before = watch.lanes(site, slots, at, false);
         let reached = before.and_then(|()| each_lane(site, slots, &running.grid));
-        reached.and_then(|()| watch.lanes(&mut running.semaphores, site, slots, &running.grid, true))
+        reached.and_then(|()| watch.lanes(site, slots, at, true))
     };
+    drop(watch);
     running.done(done)
+}
+
+impl Running<'_> {
+    /// What is asked of a semaphore; the count of a `Read`, else 0.
+    fn watched_semaphore(
+        &self,
+        (group, at): (usize, usize),
+        action: Action,
+        by: i64,
+        device: i64,
+        loc: &Loc,
+    ) -> Result<i64, RunError> {
+        let Some(Watched { watch, agent }) = self.watched else { return Ok(DONE) };
+        let request = At { agent, step: &self.grid, loc };
+        let place = (watch.borrow().group(agent, group), at);
+        match action {
+            Action::Signal => {
+                let other = match &self.seat {
+                    _ if device == HERE => agent,
+                    Some(seat) => seat.other("a signal", device, &self.grid, loc)?,
+                    None if device == 0 => agent,
+                    None => return self.no_device("a signal", device, loc).map(|()| DONE),
+                };
+                let mut watch = watch.borrow_mut();
+                let place = (watch.group(other, group), at);
+                watch.clocks.signal(place, agent, by);
+                if other != agent {
+                    watch.send(place, by, request);
+                    drop(watch);
+                    self.seat.as_ref().map_or(Ok(()), Seat::may_pause)?;
+                } else {
+                    watch.semaphores[place.0].signal(at, by, &self.grid, loc)?;
+                }
+                Ok(DONE)
+            }
+            Action::Wait => self.watched_wait(place, by, request).map(|()| DONE),
+            // Who reads again and again may wait in this way: for a copy, or for others.
+            Action::Read => {
+                watch.borrow_mut().progress()?;
+                self.seat.as_ref().map_or(Ok(()), Seat::pause)?;
+                Ok(watch.borrow().semaphores[place.0].counts[at].min(i64::from(i32::MAX)))
+            }
+            Action::End => {
+                let mut watch = watch.borrow_mut();
+                watch.settle()?;
+                watch.semaphores[place.0].end().map(|()| DONE)
+            }
+        }
+    }
 }

@@ -5,6 +5,7 @@
 //! goes when the memory goes.
 
 use super::region::Region;
+use super::touched::Touched;
 use crate::exec::RunError;
 use crate::ir::{DType, MAX_RANK};
 use std::borrow::Cow;
@@ -21,47 +22,6 @@ pub(super) enum Shadow {
     Own(Vec<u8>),
 }
 
-/// Of each element of an array that several parallel steps reach: which of them touched it, counted from 1.
-#[derive(Debug)]
-pub(super) struct Touched {
-    readers: Vec<u32>,
-    writers: Vec<u32>,
-    /// Whether all cores share the array. Where each has its own, steps that write before they read do not meet.
-    shared: bool,
-}
-
-impl Touched {
-    /// Of an array of so many elements.
-    pub(super) fn new(elements: usize, shared: bool) -> Result<Touched, RunError> {
-        Ok(Touched { readers: filled(0, elements)?, writers: filled(0, elements)?, shared })
-    }
-
-    /// The first element of a part that another step has touched so that their order shows, and that step.
-    pub(super) fn other(&self, region: &Region, writes: bool, thread: u32) -> Option<(usize, u32)> {
-        let found = |touched: &[u32]| {
-            let element = region.find(touched, |_, one| one != 0 && one != thread)?;
-            Some((element, touched[element]))
-        };
-        let written = if writes && !self.shared { None } else { found(&self.writers) };
-        written.or_else(|| if writes { found(&self.readers) } else { None })
-    }
-
-    /// A step touches a part.
-    pub(super) fn add(&mut self, region: &Region, writes: bool, thread: u32) {
-        let Touched { readers, writers, shared } = self;
-        if writes {
-            region.each(writers, |_, writer| *writer = thread);
-            return;
-        }
-        region.each(readers, |at, reader| {
-            // What it has written itself a step reads alone.
-            if *shared || writers[at] != thread {
-                *reader = if *reader == 0 || *reader == thread { thread } else { SEVERAL };
-            }
-        });
-    }
-}
-
 /// So many of these, or an error where the host has no room for them.
 pub(super) fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, RunError> {
     let mut all = vec![];
@@ -69,9 +29,6 @@ pub(super) fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, RunErro
     all.resize(count, value);
     Ok(all)
 }
-
-/// Read by more than one.
-const SEVERAL: u32 = u32::MAX;
 
 /// A memory.
 #[derive(Debug)]

@@ -4,6 +4,7 @@
 //! `outputs` keep what is known, `order` and `garbage` draw from the seed, and `run` walks the grid. `docs/checked.md` says what is
 //! found.
 
+mod clocks;
 mod flight;
 mod garbage;
 mod hooks;
@@ -12,6 +13,8 @@ mod order;
 mod outputs;
 mod region;
 mod run;
+mod several;
+mod touched;
 mod watch;
 
 use super::site::{ReachSite, Site};
@@ -22,7 +25,7 @@ use crate::launch::Binding;
 use crate::passes::poison::{Tracked, track};
 use crate::{Error, passes};
 pub(super) use order::Random;
-pub(crate) use watch::Watch;
+pub(crate) use watch::Watched;
 
 /// A kernel compiled to be checked while it runs. May run in several threads at once.
 #[derive(Debug)]
@@ -83,6 +86,18 @@ impl CheckedExecutable {
     /// As [`Executable::run`], and what the checks find.
     pub fn run(&self, binding: &Binding, args: &mut Args<'_, '_>, checking: Checking) -> Result<(), RunError> {
         run::run(self, binding, args, checking)
+    }
+}
+
+impl CheckedExecutable {
+    /// Runs the kernel on several devices at once, checked: `devices` has the arrays of each, of one binding. Devices, the moments of
+    /// copies and signals, and how far one comes before another are drawn from the seed. Where the kernel has a barrier, each device
+    /// runs it twice in a row, as a second launch would follow the first, into arrays that are not kept.
+    ///
+    /// # Errors
+    /// As [`Executable::run_mesh`], and what the checks find.
+    pub fn run_mesh(&self, binding: &Binding, devices: &mut [Args<'_, '_>], checking: Checking) -> Result<(), RunError> {
+        several::run(self, binding, devices, checking)
     }
 }
 

@@ -7,26 +7,29 @@ use super::super::context::{ALL, Context, FIRST, OUTPUTS, RefSlot};
 use super::super::driver::{Driver, advance};
 use super::super::fetch::Pipeline;
 use super::super::memory::poison;
-use super::super::semaphore::Group;
 use super::super::window::{Array, Param, Role};
 use super::garbage::{poison_of, scatter};
-use super::memory::{Memory, Shadow, Touched, filled};
+use super::memory::{Memory, Shadow, filled};
 use super::order::{Permutation, Random};
 use super::outputs::{Again, Output, never};
 use super::region::Region;
-use super::watch::At;
-use super::{CheckedExecutable, Watch, hooks};
+use super::touched::Touched;
+use super::watch::{At, Watch, Watched};
+use super::{CheckedExecutable, hooks};
 use crate::exec::{Args, Checking, RunError};
 use crate::ir::{self, MAX_RANK, ParamKind, Roots, Semantics, Type};
 use crate::launch::Binding;
+use std::cell::RefCell;
 use tpu_microkernels::stream;
 use tpu_microkernels::tile::Rng;
 
-/// A run.
-struct Run<'c, 'd, 'r, 'a, 'b> {
+/// A run of one agent.
+pub(super) struct Run<'c, 'd, 'r, 'a, 'b> {
     checked: &'c CheckedExecutable,
-    driver: &'d mut Driver<'r, 'a, 'b>,
+    pub driver: &'d mut Driver<'r, 'a, 'b>,
     checking: Checking,
+    watch: &'r RefCell<Watch>,
+    agent: usize,
     refs: Vec<RefSlot>,
     /// By operand: the block that its window shows.
     open: Vec<Option<[i32; MAX_RANK]>>,
@@ -45,47 +48,91 @@ pub(super) fn run(
     args: &mut Args<'_, '_>,
     checking: Checking,
 ) -> Result<(), RunError> {
-    let kernel = &checked.exe.kernel;
-    let shadows = kernel.params.len().saturating_sub(checked.operands);
-    // The memory that says what is poison has no array.
-    let arrays = binding.arrays.iter().cloned().chain(std::iter::repeat_n(vec![], shadows)).collect();
-    let binding = Binding { arrays, ..binding.clone() };
+    let binding = checked.bound(binding);
+    let watch = RefCell::new(watch(checked, &binding, 1, checking));
     let mut driver = Driver::new(&checked.exe, &binding, args)?;
     driver.share();
-    let result =
-        if binding.grid.iter().any(|&n| n <= 0) { Ok(()) } else { Run::new(checked, &mut driver, checking).and_then(Run::steps) };
+    let result = match binding.grid.iter().any(|&n| n <= 0) {
+        true => Ok(()),
+        false => Run::new(checked, &mut driver, &watch, checking).and_then(|mut run| {
+            run.know()?;
+            run.steps()
+        }),
+    };
     // Blocks of large outputs are written past the caches.
     stream::done();
     checked.exe.pool.give(std::mem::take(&mut driver.memory));
     result
 }
 
-impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
-    fn new(checked: &'c CheckedExecutable, driver: &'d mut Driver<'r, 'a, 'b>, checking: Checking) -> Result<Self, RunError> {
-        let params = checked.exe.kernel.params.len();
-        let output = |at| match driver.window(at).filter(|(param, _)| param.role == Role::Output) {
-            Some((param, array)) => Output::new(&checked.exe.kernel.params[at], (param, array)).map(Some),
-            None => Ok(None),
-        };
-        let outputs = (0..params).map(output).collect::<Result<_, _>>()?;
-        let garbage = (checking.seed != 0).then(|| Random::new(!checking.seed));
-        Ok(Run { checked, driver, checking, refs: vec![], open: vec![None; params], outputs, behind: vec![None; params], garbage })
+impl CheckedExecutable {
+    /// The binding of a launch; the memory that says what is poison has no array.
+    pub(super) fn bound(&self, binding: &Binding) -> Binding {
+        let shadows = self.exe.kernel.params.len().saturating_sub(self.operands);
+        let arrays = binding.arrays.iter().cloned().chain(std::iter::repeat_n(vec![], shadows)).collect();
+        Binding { arrays, ..binding.clone() }
     }
 
-    fn steps(mut self) -> Result<(), RunError> {
+    /// How many leading dimensions of the grid are parallel.
+    fn parallel(&self) -> usize {
+        self.exe.kernel.grid.iter().take_while(|dim| dim.semantics == Semantics::Parallel).count()
+    }
+}
+
+/// What is watched, before anybody has begun.
+pub(super) fn watch(checked: &CheckedExecutable, binding: &Binding, cores: usize, checking: Checking) -> Watch {
+    let parallel = checked.parallel();
+    let names = checked.exe.kernel.grid[..parallel].iter().zip(&binding.grid).map(|(dim, &extent)| (dim.name.clone(), extent));
+    Watch::new(cores, Random::new(checking.seed), garbage(checking), names.collect())
+}
+
+/// What memory holds that nothing has written.
+fn garbage(checking: Checking) -> Option<Random> {
+    (checking.seed != 0).then(|| Random::new(!checking.seed))
+}
+
+impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
+    /// One more agent, whose steps have not begun.
+    pub(super) fn new(
+        checked: &'c CheckedExecutable,
+        driver: &'d mut Driver<'r, 'a, 'b>,
+        watch: &'r RefCell<Watch>,
+        checking: Checking,
+    ) -> Result<Self, RunError> {
+        let params = checked.exe.kernel.params.len();
+        let agent = watch.borrow_mut().enlist(&checked.exe.tables.semaphores);
+        driver.running.watched = Some(Watched { watch, agent });
+        let (open, behind, garbage) = (vec![None; params], vec![None; params], garbage(checking));
+        Ok(Run { checked, driver, checking, watch, agent, refs: vec![], open, outputs: vec![], behind, garbage })
+    }
+
+    /// What is known of memory in a launch, the last of those that are known.
+    pub(super) fn know(&mut self) -> Result<(), RunError> {
+        self.refs = self.driver.enter().0;
+        let memories = self.memories()?;
+        self.watch.borrow_mut().know(self.agent, memories, |_| false);
+        Ok(())
+    }
+
+    /// Begins a launch that is known, and runs its steps.
+    pub(super) fn steps(&mut self) -> Result<(), RunError> {
         let kernel = &self.checked.exe.kernel;
         let grid = self.driver.binding.grid.clone();
+        let output = |at| match self.driver.window(at).filter(|(param, _)| param.role == Role::Output) {
+            Some((param, array)) => Output::new(&kernel.params[at], (param, array)).map(Some),
+            None => Ok(None),
+        };
+        self.outputs = (0..kernel.params.len()).map(output).collect::<Result<_, _>>()?;
+        self.open.fill(None);
         let (refs, extents) = self.driver.enter();
         self.refs = refs;
-        let mut random = Random::new(self.checking.seed);
-        let parallel = kernel.grid.iter().take_while(|dim| dim.semantics == Semantics::Parallel).count();
+        let parallel = self.checked.parallel();
         let threads = grid[..parallel].iter().fold(1u64, |all, &n| all.saturating_mul(u64::from(n.unsigned_abs())));
+        // All agents have the same order: it is drawn anew.
         let order = match self.checking.seed {
             0 => Permutation::identity(threads),
-            _ => Permutation::drawn(threads, &mut random),
+            seed => Permutation::drawn(threads, &mut Random::new(seed)),
         };
-        let names = kernel.grid[..parallel].iter().zip(&grid).map(|(dim, &extent)| (dim.name.clone(), extent)).collect();
-        self.driver.running.watch = Some(Box::new(Watch::new(self.memories(parallel > 0)?, random, self.garbage.clone(), names)));
         self.scramble();
         let mut rng = Rng::default();
         let mut context = self.driver.context(&extents, &raw mut rng);
@@ -103,7 +150,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                 // SAFETY: it points to `rng`, which nothing else uses now.
                 unsafe { *context.rng = Rng::default() };
             }
-            self.watch().thread = thread as u32 + 1;
+            self.watch.borrow_mut().agents[self.agent].thread = thread as u32 + 1;
             indices(&mut self.driver.running.grid, &grid, parallel, thread);
             let mut pipelines = if ahead { Pipeline::all(kernel, grid.len()) } else { vec![] };
             pipelines.iter_mut().for_each(|pipeline| pipeline.next.clone_from(&self.driver.running.grid));
@@ -115,7 +162,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                 }
                 for pipeline in &mut pipelines {
                     while pipeline.due() {
-                        self.know(pipeline, &mut context, &mut blocks, &grid[parallel..])?;
+                        self.fetch(pipeline, &mut context, &mut blocks, &grid[parallel..])?;
                     }
                     let slot = pipeline.begin();
                     self.show(pipeline.at, &pipeline.index(), slot)?;
@@ -137,7 +184,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
     }
 
     /// Fetches the next block of an input, when an unchecked run does.
-    fn know(
+    fn fetch(
         &mut self,
         pipeline: &mut Pipeline,
         context: &mut Context,
@@ -164,10 +211,6 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         Ok(())
     }
 
-    fn watch(&mut self) -> &mut Watch {
-        self.driver.running.watch.as_mut().expect("a checked run watches")
-    }
-
     /// Computes block indices, whose maps may read what is watched.
     fn maps(&mut self, context: &mut Context, blocks: &mut [[i32; MAX_RANK]], wanted: u32) -> Result<(), RunError> {
         context.refs = self.refs.as_ptr();
@@ -184,13 +227,18 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         let bytes = param.dtype.bytes();
         let mut rows = vec![];
         param.rows(array, index, |first, _, length| rows.push(Region::row((first / bytes) as i64, length / bytes)));
-        let running = &mut self.driver.running;
-        let place = At { step: &running.grid, loc: &self.checked.exe.kernel.params[at].loc };
-        running.watch.as_mut().map_or(Ok(()), |watch| watch.block(at, number, &rows, writes, &place))
+        self.watch.borrow_mut().block(at, number, &rows, writes, self.at(at))
     }
 
-    /// What is known of each memory before the first step; `threads`: parallel steps must not meet.
-    fn memories(&mut self, threads: bool) -> Result<Vec<Memory>, RunError> {
+    /// The step, and the line of an operand.
+    fn at(&self, operand: usize) -> At<'_> {
+        At { agent: self.agent, step: &self.driver.running.grid, loc: &self.checked.exe.kernel.params[operand].loc }
+    }
+
+    /// What is known of each memory before the first step.
+    fn memories(&mut self) -> Result<Vec<Memory>, RunError> {
+        // Parallel steps must not meet.
+        let threads = self.checked.parallel() > 0;
         let kernel = &self.checked.exe.kernel;
         let base = self.driver.memory.pointer();
         let writes_prefetched = Roots::of(kernel).writes_prefetched(kernel);
@@ -212,10 +260,10 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                 (None, Some((ParamKind::OutArray(_), alias))) => {
                     // What shares the array of an input starts as it.
                     memory.shadow = Shadow::Own(filled(u8::from(alias.is_none()), elements)?);
-                    memory.touched = if threads { Some(Touched::new(elements, true)?) } else { None };
+                    memory.touched = if threads { Some(Touched::new(elements, 1, true)?) } else { None };
                 }
                 (None, Some((ParamKind::Prefetch(_), _))) if threads && writes_prefetched => {
-                    memory.touched = Some(Touched::new(elements, false)?);
+                    memory.touched = Some(Touched::new(elements, 1, false)?);
                 }
                 _ => {}
             }
@@ -232,7 +280,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             }
             let memory = &mut memories[number];
             if threads && memory.touched.is_none() {
-                memory.touched = Some(Touched::new(memory.elements(), true)?);
+                memory.touched = Some(Touched::new(memory.elements(), 1, true)?);
             }
             for at in [output, input].into_iter().filter(|at| !is_array(at)) {
                 self.behind[at] = Some(number);
@@ -249,11 +297,9 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         }
         self.driver.inside(at, index, &self.driver.running.grid)?;
         let declared = &self.checked.exe.kernel.params[at];
-        if let Some(watch) = &self.driver.running.watch {
-            watch.turned(at, &self.driver.running.grid, &declared.loc)?;
-        }
+        self.turned(at)?;
         self.leave(at)?;
-        let thread = self.watch().thread;
+        let thread = self.thread();
         let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
         if let Some(output) = &self.outputs[at] {
             let (operand, step) = (declared.name.clone(), self.driver.running.grid.clone());
@@ -282,11 +328,19 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         if self.open[at] == Some(*index) && self.refs[at].ptr == slot.ptr {
             return Ok(());
         }
-        let declared = &self.checked.exe.kernel.params[at];
-        if let Some(watch) = &self.driver.running.watch {
-            watch.turned(at, &self.driver.running.grid, &declared.loc)?;
-        }
+        self.turned(at)?;
         self.shown(at, index, slot)
+    }
+
+    /// The memory of a window turns to another block.
+    fn turned(&self, at: usize) -> Result<(), RunError> {
+        let watch = self.watch.borrow();
+        watch.turned(watch.number(self.agent, at), self.at(at))
+    }
+
+    /// The running step along parallel dimensions, counted from 1.
+    fn thread(&self) -> u32 {
+        self.watch.borrow().agents[self.agent].thread
     }
 
     /// What is known of a block that comes into use.
@@ -313,7 +367,9 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         self.refs[at] = slot;
         self.open[at] = Some(*index);
         let output = self.outputs[at].is_some();
-        let memory = &mut self.watch().memories[at];
+        let mut watch = self.watch.borrow_mut();
+        let number = watch.number(self.agent, at);
+        let memory = &mut watch.memories[number];
         memory.base = slot.ptr;
         memory.inside = output.then_some(inside);
         memory.corner = corner;
@@ -335,8 +391,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
     fn shared(&mut self, at: usize, block: &[i32], other: u32) -> RunError {
         let declared = &self.checked.exe.kernel.params[at];
         let step = self.driver.running.grid.clone();
-        let watch = self.watch();
-        let dimension = watch.dimension(other, watch.thread);
+        let dimension = self.watch.borrow().dimension(other, self.thread());
         let what = format!("block {block:?} of operand `{}`", declared.name);
         RunError::Parallel { what, dimension, step, loc: declared.loc.clone() }
     }
@@ -348,7 +403,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             self.reach(at, &index, true)?;
         }
         let base = self.driver.memory.pointer();
-        let thread = self.watch().thread;
+        let thread = self.thread();
         // SAFETY: nothing else uses it now.
         let shadow = unsafe { self.shadow_of(at) };
         let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
@@ -395,11 +450,9 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
 
     /// Everything lands, and semaphores are at 0: nothing goes over from one parallel step to another.
     fn rest(&mut self) -> Result<(), RunError> {
-        let running = &mut self.driver.running;
-        if let Some(watch) = &mut running.watch {
-            watch.settle(&mut running.semaphores)?;
-        }
-        running.semaphores.iter().try_for_each(Group::end)
+        let mut watch = self.watch.borrow_mut();
+        watch.settle()?;
+        watch.ended(self.agent, |_| true)
     }
 
     /// After the last step: everything lands, is at 0 and is written.
@@ -413,8 +466,9 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             if let (Some(output), Some(window), None) = (&self.outputs[at], self.driver.window(at), &param.alias) {
                 output.complete(param, window)?;
             }
-            let watched = self.driver.running.watch.as_ref().map(|watch| &watch.memories[at].shadow);
-            if let (Some(Shadow::Own(shadow)), Some(array)) = (watched, self.driver.arrays[at].as_ref())
+            let watch = self.watch.borrow();
+            let watched = &watch.memories[watch.number(self.agent, at)].shadow;
+            if let (Shadow::Own(shadow), Some(array)) = (watched, self.driver.arrays[at].as_ref())
                 && let Some(element) = shadow.iter().position(|&poison| poison != 0)
             {
                 return Err(never(param, array, element));

@@ -4,39 +4,137 @@ use super::super::memory::poison;
 use super::super::reach::{BEFORE, indices, inside};
 use super::super::semaphore::Group;
 use super::super::site::{AccessSite, ReachSite};
+use super::clocks::{Clocks, Place};
 use super::flight::Flights;
 use super::garbage::scatter;
 use super::memory::{Memory, Shadow};
 use super::order::Random;
 use super::region::Region;
-use crate::exec::RunError;
+use super::touched::{Before, Toucher};
+use crate::exec::{self, Meeting, RunError};
 use crate::ir::Loc;
+use std::cell::RefCell;
 use tpu_microkernels::tile::{RANK, Slot};
 
-/// What is watched.
+/// What is watched, of all agents that run the kernel together.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// By number.
+    /// By number, of one agent after the other; cores share those of arrays.
     pub(super) memories: Vec<Memory>,
+    /// Of one agent after the other.
+    pub(super) semaphores: Vec<Group>,
+    pub(super) agents: Vec<Agent>,
+    /// Of each device.
+    cores: usize,
     pub(super) flights: Flights,
+    pub(super) clocks: Clocks,
     pub(super) random: Random,
     /// What memory of regions holds at first; poison where there is none.
     garbage: Option<Random>,
-    /// The indices of the running step along parallel dimensions, counted from 1.
-    pub(super) thread: u32,
     /// The parallel dimensions, with their extents.
     pub(super) parallel: Vec<(String, i32)>,
 }
 
-/// What is the same for every request: the step, to name it.
+/// One that runs the kernel.
+#[derive(Debug, Default)]
+pub(super) struct Agent {
+    /// Its memories, by their number in the code, in each launch of those that follow one another.
+    launches: Vec<Vec<usize>>,
+    /// The launch that runs.
+    pub(super) launch: usize,
+    /// Where its semaphores begin.
+    pub(super) semaphores: usize,
+    /// The indices of the running step along parallel dimensions, counted from 1.
+    pub(super) thread: u32,
+    /// The semaphore, and the count that it waits for.
+    pub(super) waiting: Option<(Place, i64)>,
+}
+
+/// What is the same for every request: who asks, in which step, and where.
+#[derive(Clone, Copy)]
 pub(super) struct At<'a> {
+    pub agent: usize,
     pub step: &'a [i32],
     pub loc: &'a Loc,
 }
 
+/// Of a launch: its part of what is watched.
+#[derive(Clone, Copy)]
+pub(crate) struct Watched<'r> {
+    pub(super) watch: &'r RefCell<Watch>,
+    pub(super) agent: usize,
+}
+
 impl Watch {
-    pub(super) fn new(memories: Vec<Memory>, random: Random, garbage: Option<Random>, parallel: Vec<(String, i32)>) -> Watch {
-        Watch { memories, flights: Flights::default(), random, garbage, thread: 1, parallel }
+    pub(super) fn new(cores: usize, random: Random, garbage: Option<Random>, parallel: Vec<(String, i32)>) -> Watch {
+        let (flights, clocks) = (Flights::default(), Clocks::default());
+        Watch { memories: vec![], semaphores: vec![], agents: vec![], cores, flights, clocks, random, garbage, parallel }
+    }
+
+    /// One more agent, with these semaphores.
+    pub(super) fn enlist(&mut self, semaphores: &[Group]) -> usize {
+        self.clocks.enlist();
+        self.agents.push(Agent { semaphores: self.semaphores.len(), thread: 1, ..Agent::default() });
+        self.semaphores.extend_from_slice(semaphores);
+        self.agents.len() - 1
+    }
+
+    /// The memories of one more launch of an agent, of which shadows are among them, by number there; those that it shares with the
+    /// agent before it.
+    pub(super) fn know(&mut self, agent: usize, memories: Vec<Memory>, shared: impl Fn(usize) -> bool) {
+        let launch = self.agents[agent].launches.len();
+        let mut numbers: Vec<usize> = vec![];
+        let mut own = self.memories.len();
+        for number in 0..memories.len() {
+            if shared(number) {
+                numbers.push(self.agents[agent - 1].launches[launch][number]);
+            } else {
+                numbers.push(own);
+                own += 1;
+            }
+        }
+        for (number, mut memory) in memories.into_iter().enumerate() {
+            if shared(number) {
+                continue;
+            }
+            if let Shadow::Memory(shadow) = &mut memory.shadow {
+                *shadow = numbers[*shadow];
+            }
+            self.memories.push(memory);
+        }
+        self.agents[agent].launches.push(numbers);
+    }
+
+    /// An agent begins a launch.
+    pub(super) fn begin(&mut self, agent: usize, launch: usize) {
+        let epoch = self.clocks.epoch(agent);
+        self.agents[agent].launch = launch;
+        for &number in &self.agents[agent].launches[launch] {
+            if let Some(touched) = &mut self.memories[number].touched {
+                touched.begin(agent, epoch);
+            }
+        }
+    }
+
+    /// How errors call an agent.
+    fn place(&self, agent: usize) -> exec::Place {
+        exec::Place::of(agent, self.agents.len() / self.cores, self.cores)
+    }
+
+    /// The number of a memory of an agent.
+    pub(super) fn number(&self, agent: usize, number: usize) -> usize {
+        let agent = &self.agents[agent];
+        agent.launches[agent.launch][number]
+    }
+
+    /// The number of a memory of another agent, in the launch of this one.
+    pub(super) fn there(&self, agent: usize, other: usize, number: usize) -> usize {
+        self.agents[other].launches[self.agents[agent].launch][number]
+    }
+
+    /// The number of a group of semaphores of an agent.
+    pub(super) fn group(&self, agent: usize, group: usize) -> usize {
+        self.agents[agent].semaphores + group
     }
 
     /// The name of the first parallel dimension along which two threads differ.
@@ -54,27 +152,21 @@ impl Watch {
     }
 
     /// A load or a store: no copy may be under way there, and what is stored inside the array of an output is no poison.
-    pub(super) fn access(
-        &mut self,
-        semaphores: &mut [Group],
-        site: &AccessSite,
-        slot: &Slot,
-        step: &[i32],
-    ) -> Result<(), RunError> {
-        self.progress(semaphores)?;
+    pub(super) fn access(&mut self, site: &AccessSite, slot: &Slot, at: At<'_>) -> Result<(), RunError> {
+        self.progress()?;
         let mut dims = [1; RANK];
         dims[RANK - site.shape.rank()..].copy_from_slice(site.shape.dims());
-        let region = self.memories[site.memory].region(slot, dims);
-        let at = At { step, loc: &site.loc };
-        self.apart(site.memory, &region, site.writes, done(site.writes), &at)?;
-        self.alone(site.memory, &region, site.writes, &at)?;
-        if site.writes { self.stored(site.memory, &region, &site.loc, step) } else { Ok(()) }
+        let number = self.number(at.agent, site.memory);
+        let region = self.memories[number].region(slot, dims);
+        self.apart(number, &region, site.writes, done(site.writes), at)?;
+        self.alone(number, &region, site.writes, done(site.writes), at)?;
+        if site.writes { self.stored(number, &region, at) } else { Ok(()) }
     }
 
     /// The memory of a window turns to another block: no copy may be under way there.
-    pub(super) fn turned(&self, number: usize, step: &[i32], loc: &Loc) -> Result<(), RunError> {
+    pub(super) fn turned(&self, number: usize, at: At<'_>) -> Result<(), RunError> {
         let whole = Region::row(0, self.memories[number].elements());
-        self.apart(number, &whole, true, "turned to another block", &At { step, loc })
+        self.apart(number, &whole, true, "turned to another block", at)
     }
 
     /// A load or store element by element, under a mask or through views of another width: before it that no copy is under way
@@ -84,18 +176,18 @@ impl Watch {
     /// The slots are those of the access.
     pub(super) unsafe fn lanes(
         &mut self,
-        semaphores: &mut [Group],
         site: &ReachSite,
         slots: *const Slot,
-        step: &[i32],
+        at: At<'_>,
         after: bool,
     ) -> Result<(), RunError> {
-        let Some(number) = site.watched else { return Ok(()) };
+        let Some(number) = site.watched.map(|number| self.number(at.agent, number)) else { return Ok(()) };
         if !after {
-            self.progress(semaphores)?;
+            self.progress()?;
         }
         let memory = &self.memories[number];
-        let asked = if after { site.store && memory.inside.is_some() } else { memory.flying > 0 };
+        let asked =
+            if after { site.store && memory.inside.is_some() } else { memory.flying > 0 || memory.touched.is_some() };
         if !asked {
             return Ok(());
         }
@@ -103,21 +195,24 @@ impl Watch {
         let (mask, starts) = unsafe { (&*slots.add(1), &*slots.add(3)) };
         let reached = indices(site.dims).filter_map(|lane| match site.masked {
             // SAFETY: as above; a lane outside is an error of the access itself.
-            true => unsafe { inside(site, mask, &starts.strides, lane, step) }.ok().flatten(),
+            true => unsafe { inside(site, mask, &starts.strides, lane, at.step) }.ok().flatten(),
             false => Some(lane),
         });
         // SAFETY: as above; what is reached lies inside.
         for region in unsafe { self.seen(number, &site.chain, slots.add(BEFORE), reached) } {
             match after {
-                true => self.stored(number, &region, &site.loc, step)?,
-                false => self.apart(number, &region, site.store, done(site.store), &At { step, loc: &site.loc })?,
+                true => self.stored(number, &region, at)?,
+                false => {
+                    self.apart(number, &region, site.store, done(site.store), at)?;
+                    self.alone(number, &region, site.store, done(site.store), at)?;
+                }
             }
         }
         Ok(())
     }
 
     /// That what was stored inside the array of an output is no poison.
-    fn stored(&self, number: usize, region: &Region, loc: &Loc, step: &[i32]) -> Result<(), RunError> {
+    fn stored(&self, number: usize, region: &Region, at: At<'_>) -> Result<(), RunError> {
         let memory = &self.memories[number];
         if memory.inside.is_none() {
             return Ok(());
@@ -125,7 +220,7 @@ impl Watch {
         let Some(element) = self.poison_inside(memory, region) else { return Ok(()) };
         let index = memory.index(element).iter().zip(memory.corner).map(|(&i, first)| i as i64 + first).collect::<Vec<_>>();
         let what = format!("a store to operand `{}` at {index:?}", memory.name);
-        Err(RunError::Poison { what, step: step.to_vec(), loc: loc.clone() })
+        Err(RunError::Poison { what, step: at.step.to_vec(), loc: at.loc.clone() })
     }
 
     /// The first element of the part that is poison and inside the array.
@@ -156,7 +251,7 @@ impl Watch {
         region: &Region,
         writes: bool,
         access: &'static str,
-        at: &At<'_>,
+        at: At<'_>,
     ) -> Result<(), RunError> {
         let memory = &self.memories[number];
         let Some((element, target)) = memory.met(region, writes) else { return Ok(()) };
@@ -165,18 +260,55 @@ impl Watch {
         Err(RunError::Race { memory, access, index, target, copy, step: at.step.to_vec(), loc: at.loc.clone() })
     }
 
-    /// That no other parallel step touches what this one does.
-    pub(super) fn alone(&mut self, number: usize, region: &Region, writes: bool, at: &At<'_>) -> Result<(), RunError> {
-        let (thread, memory) = (self.thread, &mut self.memories[number]);
-        let Some(touched) = &mut memory.touched else { return Ok(()) };
-        let Some((element, one)) = touched.other(region, writes, thread) else {
-            touched.add(region, writes, thread);
+    /// That no other parallel step, and no other agent, touches what this one does, but in an order; and that it is touched.
+    pub(super) fn alone(
+        &mut self,
+        number: usize,
+        region: &Region,
+        writes: bool,
+        access: &'static str,
+        at: At<'_>,
+    ) -> Result<(), RunError> {
+        self.ordered(number, region, writes, access, at)?;
+        let Watch { memories, agents, clocks, .. } = self;
+        if let Some(touched) = &mut memories[number].touched {
+            touched.add(region, writes, &Toucher { agent: at.agent, thread: agents[at.agent].thread, clocks }, at.loc);
+        }
+        Ok(())
+    }
+
+    /// That what others have done to a part is in an order with this.
+    pub(super) fn ordered(
+        &self,
+        number: usize,
+        region: &Region,
+        writes: bool,
+        access: &'static str,
+        at: At<'_>,
+    ) -> Result<(), RunError> {
+        let memory = &self.memories[number];
+        let Some(touched) = &memory.touched else { return Ok(()) };
+        let thread = self.agents[at.agent].thread;
+        let Some((element, before)) = touched.before(region, writes, &Toucher { agent: at.agent, thread, clocks: &self.clocks })
+        else {
             return Ok(());
         };
-        let memory = &self.memories[number];
-        let what = format!("element {:?} of {}", memory.index(element), memory.called());
-        let dimension = self.dimension(one, thread);
-        Err(RunError::Parallel { what, dimension, step: at.step.to_vec(), loc: at.loc.clone() })
+        let (index, step, loc) = (memory.index(element), at.step.to_vec(), at.loc.clone());
+        let memory = memory.called().into_owned();
+        Err(match before {
+            Before::Step(other) => {
+                let what = format!("element {index:?} of {memory}");
+                RunError::Parallel { what, dimension: self.dimension(other, thread), step, loc }
+            }
+            Before::Agent(other, there, wrote) => {
+                let other = Meeting::Touched { by: self.place(other), wrote, loc: there };
+                RunError::Unordered { memory, access, index, other, step, loc }
+            }
+            Before::NotBegun(other) => {
+                let other = Meeting::NotBegun { by: self.place(other) };
+                RunError::Unordered { memory, access, index, other, step, loc }
+            }
+        })
     }
 
     /// A block of a window whose array others reach, too, is fetched or written back: these rows of the array.
@@ -186,7 +318,7 @@ impl Watch {
         array: usize,
         rows: &[Region],
         writes: bool,
-        at: &At<'_>,
+        at: At<'_>,
     ) -> Result<(), RunError> {
         let access = if writes { "written back" } else { "fetched" };
         for row in rows {
@@ -196,7 +328,7 @@ impl Watch {
                 }
                 error
             })?;
-            self.alone(array, row, writes, at)?;
+            self.alone(array, row, writes, access, at)?;
         }
         Ok(())
     }
@@ -205,7 +337,8 @@ impl Watch {
     ///
     /// # Safety
     /// `base` is valid for the elements of that memory.
-    pub(super) unsafe fn entered(&mut self, number: usize, base: *mut u8) {
+    pub(super) unsafe fn entered(&mut self, agent: usize, number: usize, base: *mut u8) {
+        let number = self.number(agent, number);
         let Some(memory) = self.memories.get_mut(number) else { return };
         memory.base = base;
         let (dtype, elements) = (memory.dtype, memory.elements());
