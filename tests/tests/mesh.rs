@@ -1,6 +1,7 @@
 //! A kernel on several devices at once: copies and signals to others, barriers, who waits for what, and that nothing hangs.
 
 use tpu_kernel::cranelift::Executable;
+use tpu_kernel::cranelift::checked::CheckedExecutable;
 use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, Printed, RunError};
 use tpu_kernel::interpret;
 use tpu_kernel::ir::{DType, Kernel, parse};
@@ -11,8 +12,24 @@ use tpu_tests::libtpu::compiles;
 
 /// Runs a kernel of one input and one output of f32 on each device; the outputs.
 fn run(kernel: &Kernel, from: &[usize], to: &[usize], inputs: &[Vec<f32>], seed: u64) -> Result<Vec<Vec<f32>>, RunError> {
-    verify(kernel).unwrap_or_else(|faults| panic!("{faults:?}\n{kernel}"));
     let exe = Executable::compile(kernel).unwrap();
+    run_by(kernel, from, to, inputs, |binding, args| exe.run_mesh(binding, args, seed))
+}
+
+/// Likewise, checked.
+fn checked(kernel: &Kernel, from: &[usize], to: &[usize], inputs: &[Vec<f32>], seed: u64) -> Result<Vec<Vec<f32>>, RunError> {
+    let exe = CheckedExecutable::compile(kernel).unwrap();
+    run_by(kernel, from, to, inputs, |binding, args| exe.run_mesh(binding, args, seed.into()))
+}
+
+fn run_by(
+    kernel: &Kernel,
+    from: &[usize],
+    to: &[usize],
+    inputs: &[Vec<f32>],
+    run: impl FnOnce(&Binding, &mut [Args<'_, '_>]) -> Result<(), RunError>,
+) -> Result<Vec<Vec<f32>>, RunError> {
+    verify(kernel).unwrap_or_else(|faults| panic!("{faults:?}\n{kernel}"));
     let binding = binding(kernel, from, to);
     let inputs: Vec<Vec<u8>> = inputs.iter().map(|x| x.iter().flat_map(|v| v.to_ne_bytes()).collect()).collect();
     let mut outputs: Vec<Vec<u8>> = inputs.iter().map(|_| vec![0; to.iter().product::<usize>() * 4]).collect();
@@ -26,7 +43,7 @@ fn run(kernel: &Kernel, from: &[usize], to: &[usize], inputs: &[Vec<f32>], seed:
         .zip(&mut logs)
         .map(|((inputs, outputs), log)| Args { inputs, outputs, scalars: &[], log })
         .collect();
-    exe.run_mesh(&binding, &mut args, seed)?;
+    run(&binding, &mut args)?;
     let floats = |bytes: &Vec<u8>| bytes.chunks(4).map(|b| f32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect();
     Ok(outputs.iter().map(floats).collect())
 }
@@ -71,6 +88,7 @@ fn case_42_right_permute_example() {
         let kernel = staged(right().n(devices));
         for seed in 0..20 {
             let got = run(&kernel, &[8, 128], &[8, 128], &numbered(devices, 1024), seed).unwrap();
+            assert_eq!(checked(&kernel, &[8, 128], &[8, 128], &numbered(devices, 1024), seed), Ok(got.clone()));
             for (device, o) in got.iter().enumerate() {
                 let left = (device + devices - 1) % devices;
                 assert!(o.iter().all(|&v| v == left as f32), "{devices} devices, seed {seed}: device {device} has {}", o[0]);
@@ -110,6 +128,7 @@ fn case_42_all_gather_example() {
         let kernel = staged(gather().n(devices));
         for seed in 0..20 {
             let got = run(&kernel, &[8, 128], &[8 * devices, 128], &numbered(devices, 1024), seed).unwrap();
+            assert_eq!(checked(&kernel, &[8, 128], &[8 * devices, 128], &numbered(devices, 1024), seed), Ok(got.clone()));
             let want: Vec<f32> = (0..devices).flat_map(|device| [device as f32; 1024]).collect();
             assert!(got.iter().all(|o| *o == want), "{devices} devices, seed {seed}");
         }
@@ -127,7 +146,7 @@ fn all_sum<N: Dim>(
     #[scratch] own: DmaSemaphore,
     #[scratch] send: DmaSemaphore,
     #[scratch] receive: DmaSemaphore,
-    #[scratch] free: Semaphore,
+    #[scratch] free: Barrier<4>,
 ) {
     let devices = N::size() as i32;
     let me = device_id();
@@ -153,6 +172,7 @@ fn case_42_all_reduce_sum_example() {
         let want: Vec<f32> = (0..1024).map(|at| inputs.iter().map(|x| x[at]).sum()).collect();
         for seed in 0..20 {
             let got = run(&kernel, &[8, 128], &[8, 128], &inputs, seed).unwrap();
+            assert_eq!(checked(&kernel, &[8, 128], &[8, 128], &inputs, seed), Ok(got.clone()));
             assert!(got.iter().all(|o| *o == want), "{devices} devices, seed {seed}");
         }
     }
@@ -233,14 +253,16 @@ fn a_deadlock_says_who_waits_for_what() {
     }",
     );
     for seed in 0..20 {
-        let error = run(&kernel, &[8], &[8], &numbered(3, 8), seed).unwrap_err();
-        assert_eq!(error.code(), "R024");
-        assert_eq!(
-            error.to_string(),
-            "deadlock of 3 devices: device 0 waits for 1 on semaphore `ready`, which has 0, at grid step []; \
-             device 1 waits for 3 on semaphore `sem`, which has 0, at grid step []; \
-             device 2 waits for 3 on semaphore `sem`, which has 0, at grid step []"
-        );
+        for by in [run, checked] {
+            let error = by(&kernel, &[8], &[8], &numbered(3, 8), seed).unwrap_err();
+            assert_eq!(error.code(), "R024");
+            assert_eq!(
+                error.to_string(),
+                "deadlock of 3 devices: device 0 waits for 1 on semaphore `ready`, which has 0, at grid step []; \
+                 device 1 waits for 3 on semaphore `sem`, which has 0, at grid step []; \
+                 device 2 waits for 3 on semaphore `sem`, which has 0, at grid step []"
+            );
+        }
     }
 }
 
@@ -255,9 +277,11 @@ fn case_43_that_barrier_does_not_hang_after_exception() {
     semaphore_wait %ready, %one",
     );
     for seed in 0..20 {
-        let error = run(&kernel, &[8], &[8], &numbered(4, 8), seed).unwrap_err();
-        assert_eq!(error.code(), "R008", "{error}");
-        assert!(error.to_string().ends_with("on device 0"), "{error}");
+        for by in [run, checked] {
+            let error = by(&kernel, &[8], &[8], &numbered(4, 8), seed).unwrap_err();
+            assert_eq!(error.code(), "R008", "{error}");
+            assert!(error.to_string().ends_with("on device 0"), "{error}");
+        }
     }
     // And a run after it finds everything as new.
     let kernel = barrier_kernel("    semaphore_signal %ready, %one, %me\n    semaphore_wait %ready, %one");
@@ -329,15 +353,17 @@ fn random_programs_of_semaphores_never_hang() {
         };
         let kernel = barrier_kernel(&bodies.iter().enumerate().map(branch).collect::<String>());
         for seed in 0..20 {
-            let end = match run(&kernel, &[8], &[8], &numbered(4, 8), seed) {
-                Ok(_) => "ends".to_string(),
-                Err(error) => error.code().to_string(),
-            };
-            *seen.entry(end).or_default() += 1;
+            for by in [run, checked] {
+                let end = match by(&kernel, &[8], &[8], &numbered(4, 8), seed) {
+                    Ok(_) => "ends".to_string(),
+                    Err(error) => error.code().to_string(),
+                };
+                *seen.entry(end).or_default() += 1;
+            }
         }
     }
-    assert_eq!(seen.values().sum::<usize>(), 3000);
-    assert_eq!(seen.keys().map(String::as_str).collect::<Vec<_>>(), ["R012", "R024", "ends"], "{seen:?}");
+    assert_eq!(seen.values().sum::<usize>(), 6000);
+    assert_eq!(seen.keys().map(String::as_str).collect::<Vec<_>>(), ["R012", "R020", "R024", "ends"], "{seen:?}");
 }
 
 /// Two devices that wait for each other 100,000 times.

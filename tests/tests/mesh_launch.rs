@@ -69,7 +69,8 @@ fn what_a_mesh_is_given_is_one_tensor_per_device_alike() {
     x[1] = Tensor::zeros(&both[1], DType::I32, &[8, 128]).unwrap();
     refused(launch(&x), "D025", "differ in shape or element type");
     let x = filled(&both, &[8, 128]);
-    refused(exchange().checked(1).launch(&mesh, &x, -1, -1), "D025", "not checked");
+    assert!(exchange().checked(1).launch(&mesh, &x, -1, -1).is_ok());
+    refused(exchange().checked(1).launch(&mesh, &x, 1, -1), "R001", "on device 1");
 }
 
 #[test]

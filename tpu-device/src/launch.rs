@@ -8,14 +8,14 @@ use crate::cache::Entry;
 use crate::guard::guarded;
 use crate::program::Program;
 use crate::tensor::Unwritten;
-use crate::{ArgSpec, Device, DeviceError, Tensor};
+use crate::{ArgSpec, Device, DeviceError, Executor, Tensor};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use tpu_kernel::cranelift::checked::CheckedExecutable;
 use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, Checking, Printed};
 use tpu_kernel::ir::{DType, Kernel, Literal, Loc, ParamKind};
-use tpu_kernel::launch::{Allow, Arg, Argument, Binding, Cost, LaunchError, Launchable, Target};
+use tpu_kernel::launch::{Allow, Arg, Argument, Binding, Config, Cost, LaunchError, Launchable, Target};
 
 impl Target for Device {
     type Tensor = Tensor;
@@ -35,18 +35,48 @@ pub(crate) struct Prepared {
 }
 
 /// What runs it.
-enum Ready<'e> {
+pub(crate) enum Ready<'e> {
     Plain(&'e Program),
     Checked(&'e CheckedExecutable, Checking),
 }
 
-impl Ready<'_> {
+impl<'e> Ready<'e> {
+    pub(crate) fn plain(device: &Device, entry: &'e Entry, kernel: &Kernel, executor: Executor) -> Result<Self, DeviceError> {
+        let (program, compiled) = entry.program(kernel, executor)?;
+        device.count_compilation(compiled);
+        Ok(Ready::Plain(program))
+    }
+
+    pub(crate) fn checked(
+        device: &Device,
+        entry: &'e Entry,
+        kernel: &Kernel,
+        checking: Checking,
+        config: &Config,
+    ) -> Result<Self, DeviceError> {
+        let (program, compiled) = entry.checked(kernel)?;
+        device.count_compilation(compiled);
+        let unwritten = checking.unwritten || config.allow.contains(&Allow::Unwritten);
+        Ok(Ready::Checked(program, Checking { unwritten, ..checking }))
+    }
+
     fn run(&self, kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), tpu_kernel::Error> {
         match self {
             Ready::Plain(program) => Ok(program.run(kernel, binding, args)?),
             Ready::Checked(program, checking) => {
                 program.run(binding, args, *checking).map_err(|error| tpu_kernel::Error::Checked { seed: checking.seed, error })
             }
+        }
+    }
+
+    /// Runs it on several devices, in an order that the seed draws where it is not checked.
+    pub(crate) fn run_mesh(&self, binding: &Binding, devices: &mut [Args<'_, '_>], seed: u64) -> Result<(), tpu_kernel::Error> {
+        match self {
+            Ready::Plain(Program::Compiled(program)) => Ok(program.run_mesh(binding, devices, seed)?),
+            Ready::Plain(Program::Interpreted) => unreachable!("a mesh has no device that interprets its kernels"),
+            Ready::Checked(program, checking) => program
+                .run_mesh(binding, devices, *checking)
+                .map_err(|error| tpu_kernel::Error::Checked { seed: checking.seed, error }),
         }
     }
 }
@@ -58,17 +88,8 @@ fn launch(device: &Device, launchable: &dyn Launchable, args: &[Arg<'_, Tensor>]
     let kernel = entry.kernel(launchable)?;
     let config = launchable.config();
     let program = match config.checking.or(device.checking()) {
-        None => {
-            let (program, compiled) = entry.program(kernel, device.executor())?;
-            device.count_compilation(compiled);
-            Ready::Plain(program)
-        }
-        Some(checking) => {
-            let (program, compiled) = entry.checked(kernel)?;
-            device.count_compilation(compiled);
-            let unwritten = checking.unwritten || config.allow.contains(&Allow::Unwritten);
-            Ready::Checked(program, Checking { unwritten, ..checking })
-        }
+        None => Ready::plain(device, &entry, kernel, device.executor())?,
+        Some(checking) => Ready::checked(device, &entry, kernel, checking, config)?,
     };
 
     let mut outputs = Vec::with_capacity(bound.covered.len());

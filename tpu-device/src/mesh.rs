@@ -4,8 +4,7 @@
 //! of the mesh, which is what `device_id()` gives. All run on the thread that asks, in an order that the mesh's seed draws.
 
 use crate::guard::guarded;
-use crate::launch::prepare;
-use crate::program::Program;
+use crate::launch::{Ready, prepare};
 use crate::tensor::Unwritten;
 use crate::{ArgSpec, Device, DeviceError, Executor, Tensor};
 use std::sync::atomic::Ordering::Relaxed;
@@ -109,9 +108,6 @@ impl Mesh {
                 }
             }
         }
-        if launchable.config().checking.is_some() || self.devices.iter().any(|device| device.checking().is_some()) {
-            return Err(wrong("its launches are not checked; check the kernel on one device".to_string()));
-        }
         let first = &self.devices[0];
         let of = |at: usize| {
             args.iter().map(move |&arg| match arg {
@@ -124,9 +120,11 @@ impl Mesh {
         let prepared = prepare(first, launchable, &specs, &values)?;
         let (entry, binding) = (&prepared.entry, &prepared.bound.binding);
         let kernel = entry.kernel(launchable)?;
-        let (program, compiled) = entry.program(kernel, Executor::Cranelift)?;
-        first.count_compilation(compiled);
-        let Program::Compiled(program) = program else { return Err(wrong("a device interprets its kernels".to_string())) };
+        let config = launchable.config();
+        let ready = match config.checking.or_else(|| self.devices.iter().find_map(Device::checking)) {
+            None => Ready::plain(first, entry, kernel, Executor::Cranelift)?,
+            Some(checking) => Ready::checked(first, entry, kernel, checking, config)?,
+        };
         let scalars: Vec<Literal> =
             args.iter().filter_map(|arg| if let Arg::Scalar(scalar) = arg { Some(*scalar) } else { None }).collect();
         let mut outputs: Vec<Vec<Unwritten>> = vec![];
@@ -162,7 +160,7 @@ impl Mesh {
             .zip(&mut logs)
             .map(|((inputs, outputs), log)| Args { inputs, outputs, scalars: &scalars, log })
             .collect();
-        program.run_mesh(binding, &mut each, self.seed)?;
+        ready.run_mesh(binding, &mut each, self.seed)?;
         entry.launches.fetch_add(1, Relaxed);
         self.devices.iter().for_each(Device::count_launch);
         // By output, then by device.

@@ -218,8 +218,7 @@ fn reports(error: &Error) -> Vec<Report> {
 /// A run that failed; of a checked one, with what replays it.
 fn running(error: &RunError, seed: Option<u64>) -> Report {
     let mut notes = vec![];
-    let cause = if let RunError::On { error, .. } = error { error } else { error };
-    match cause {
+    match error.cause() {
         RunError::Race { copy, .. } if copy.is_known() => notes.push(format!("the copy began at {copy}")),
         RunError::Unordered { other: Meeting::Touched { loc, .. }, .. } if loc.is_known() => {
             notes.push(format!("the other access is at {loc}"));

@@ -60,8 +60,11 @@ impl Crew {
         Place::of(agent, self.devices, self.cores)
     }
 
-    /// An error of one of them.
+    /// An error of one of them, unless it says whose it is.
     pub(super) fn on(&self, agent: usize, error: RunError) -> RunError {
+        if let RunError::On { .. } = error {
+            return error;
+        }
         RunError::On { place: self.place(agent), error: Box::new(error) }
     }
 }
@@ -78,11 +81,6 @@ impl<'r> Seat<'r> {
     /// The seat of an agent on the fiber whose way this is.
     pub(super) fn new(crew: &'r Crew, agent: usize, way: &Way) -> Seat<'r> {
         Seat { crew, agent, way: std::ptr::from_ref(way) }
-    }
-
-    /// Its device.
-    pub(super) fn device(&self) -> usize {
-        self.agent / self.crew.cores
     }
 
     /// Which agent is meant by that number of a device; an error where there is none.

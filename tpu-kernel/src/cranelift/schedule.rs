@@ -28,8 +28,8 @@ pub(super) trait Agents {
     fn may_run(&self, agent: usize) -> bool;
     /// What they have in common.
     fn crew(&self) -> &Crew;
-    /// Nobody has: whether something has happened meanwhile, so that one may have.
-    fn something_happens(&self) -> Result<bool, (usize, RunError)> {
+    /// Nobody has: whether something has happened meanwhile, so that one may have. An error names whose it is.
+    fn something_happens(&self) -> Result<bool, RunError> {
         Ok(false)
     }
 }
@@ -65,9 +65,9 @@ pub(super) fn run<'f>(agents: &impl Agents, bodies: Vec<Body<'f>>) -> Outcome {
             }
             ended = match agents.something_happens() {
                 Ok(happened) => !happened,
-                Err((agent, error)) => {
+                Err(error) => {
                     crew.end(Some(&error));
-                    outcome = Outcome::Failed(agent, error);
+                    outcome = Outcome::Failed(0, error);
                     true
                 }
             };

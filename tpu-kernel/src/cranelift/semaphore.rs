@@ -1,4 +1,4 @@
-//! The semaphores of a launch on one core: nothing else signals, so a wait finds what is there or never will.
+//! The semaphores of a core. Where it is alone nothing else signals, so a wait finds what is there or never will.
 
 use crate::exec::RunError;
 use crate::ir::{Loc, MAX_RANK, SemaphoreKind, Shape};
@@ -21,6 +21,11 @@ impl Group {
     /// All at 0.
     pub(super) fn new(name: &str, kind: SemaphoreKind, shape: Shape, loc: &Loc) -> Group {
         Group { name: name.to_string(), kind, shape, counts: vec![0; shape.elements()], loc: loc.clone() }
+    }
+
+    /// Whether it is the launch's own: a barrier is the device's.
+    pub(super) fn is_of_launch(&self) -> bool {
+        !matches!(self.kind, SemaphoreKind::Barrier(_))
     }
 
     pub(super) fn signal(&mut self, at: usize, by: i64, step: &[i32], loc: &Loc) -> Result<(), RunError> {
@@ -64,7 +69,7 @@ impl Group {
     }
 
     /// `` `sems`[1] ``, or `` `sem` `` of a single one.
-    fn named(&self, at: usize) -> String {
+    pub(super) fn named(&self, at: usize) -> String {
         let mut index = [0; MAX_RANK];
         let mut rest = at;
         for axis in (0..self.shape.rank()).rev() {

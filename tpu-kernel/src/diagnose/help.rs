@@ -194,7 +194,7 @@ pub(super) fn run(error: &RunError) -> String {
         RunError::AllWait { .. } => {
             "signal, or copy, before the wait, as often as is waited for; every device of a barrier has to come to it".to_string()
         }
-        RunError::On { error, .. } => run(error),
+        RunError::On { error, .. } | RunError::Again { error } => run(error),
         RunError::LoopStep { .. } => "count upwards, and derive the other direction from the index".to_string(),
         RunError::GatherIndex { index: i32::MIN, .. } => {
             "this index is poison, what lies outside an array: load the indices with `load_or(0)`".to_string()

@@ -240,14 +240,14 @@ pub enum RunError {
         loc: Loc,
     },
     /// R020: devices, or cores, touch an element, and nothing orders the two. Checked execution finds it.
-    #[error("race: {memory} is {access} at {index:?}, {other}, at grid step {step:?}")]
+    #[error("race: {memory} is {access}{}, {other}, at grid step {step:?}", .index.as_ref().map(|at| format!(" at {at:?}")).unwrap_or_default())]
     Unordered {
-        /// The memory.
+        /// The memory, or the semaphore.
         memory: String,
         /// `read`, `written`, or what else is done to it.
         access: &'static str,
-        /// The first such element.
-        index: Vec<usize>,
+        /// The first such element, of a memory.
+        index: Option<Vec<usize>>,
         /// Who else touches it.
         other: Meeting,
         /// The grid step.
@@ -278,6 +278,12 @@ pub enum RunError {
         waits: Vec<Waiting>,
         /// The first of the waits.
         loc: Loc,
+    },
+    /// The error of a launch that follows another one of the same kernel at once, as checked execution runs it.
+    #[error("{error}, in a second launch right after the first")]
+    Again {
+        /// What went wrong there.
+        error: Box<RunError>,
     },
     /// The error of one of several devices or cores.
     #[error("{error}, on {place}")]
@@ -315,6 +321,14 @@ fn block_index(operand: &str, axis: usize, index: i64, block: BlockDim, extent: 
 }
 
 impl RunError {
+    /// What went wrong, wherever it was.
+    pub(crate) fn cause(&self) -> &RunError {
+        match self {
+            RunError::On { error, .. } | RunError::Again { error } => error.cause(),
+            error => error,
+        }
+    }
+
     crate::codes! {
         /// The stable code.
         [const] {
@@ -342,7 +356,7 @@ impl RunError {
             RunError::AllWait { .. } => "R024",
         }
         else {
-            RunError::On { error, .. } => error.code(),
+            RunError::On { error, .. } | RunError::Again { error } => error.code(),
         }
     }
 
@@ -352,13 +366,16 @@ impl RunError {
             RunError::OutOfBounds { loc, .. } | RunError::BlockIndex { loc, .. } | RunError::LoopStep { loc, .. } => Some(loc),
             RunError::GatherIndex { loc, .. } | RunError::Check { loc, .. } | RunError::Unseeded { loc, .. } => Some(loc),
             RunError::CopyRows { loc, .. } | RunError::CopyShapes { loc, .. } => Some(loc),
-            RunError::Poison { loc, .. } | RunError::Race { loc, .. } | RunError::Unordered { loc, .. } | RunError::NeverWritten { loc, .. } => Some(loc),
+            RunError::Poison { loc, .. }
+            | RunError::Race { loc, .. }
+            | RunError::Unordered { loc, .. }
+            | RunError::NeverWritten { loc, .. } => Some(loc),
             RunError::Revisited { loc, .. } | RunError::Parallel { loc, .. } => Some(loc),
             RunError::Deadlock { loc, .. } | RunError::SemaphoreLeft { loc, .. } | RunError::SemaphoreCount { loc, .. } => {
                 Some(loc)
             }
             RunError::NoDevice { loc, .. } | RunError::AllWait { loc, .. } => Some(loc),
-            RunError::On { error, .. } => error.loc(),
+            RunError::On { error, .. } | RunError::Again { error } => error.loc(),
             RunError::Array { .. } | RunError::Count { .. } | RunError::OutOfMemory { .. } => None,
         }
     }

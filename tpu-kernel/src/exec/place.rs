@@ -54,12 +54,13 @@ pub struct Waiting {
 impl Waiting {
     /// What the error of a wait that nothing ends says of who waits; else that error.
     pub(crate) fn of(place: Place, error: RunError) -> Result<Waiting, RunError> {
-        match error {
+        match error.cause() {
             RunError::Deadlock { semaphore, wanted, found, step, loc } => {
-                Ok(Waiting { place, semaphore, wanted, found, step, loc })
+                let (semaphore, wanted, found) = (semaphore.clone(), *wanted, *found);
+                Ok(Waiting { place, semaphore, wanted, found, step: step.clone(), loc: loc.clone() })
             }
             // Something else went wrong on the way out of a wait.
-            error => Err(RunError::On { place, error: Box::new(error) }),
+            _ => Err(RunError::On { place, error: Box::new(error) }),
         }
     }
 }

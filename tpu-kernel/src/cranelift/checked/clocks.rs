@@ -18,6 +18,8 @@ pub(super) type Place = (usize, usize);
 pub(super) struct Clocks {
     /// By agent.
     now: Vec<Vec<u32>>,
+    /// By agent, when each of its launches began.
+    begun: Vec<Vec<u32>>,
     sent: HashMap<Place, Sent>,
 }
 
@@ -42,6 +44,7 @@ impl Clocks {
     pub(super) fn enlist(&mut self) {
         let agents = self.now.len() + 1;
         self.now.push(vec![0; agents]);
+        self.begun.push(vec![]);
         for (agent, clock) in self.now.iter_mut().enumerate() {
             clock.resize(agents, 0);
             clock[agent] = 1;
@@ -61,6 +64,17 @@ impl Clocks {
     /// Whether an agent knows that another has come so far.
     pub(super) fn knows(&self, agent: usize, other: usize, epoch: u32) -> bool {
         self.now[agent][other] >= epoch
+    }
+
+    /// The agent begins its next launch.
+    pub(super) fn begin(&mut self, agent: usize) {
+        let epoch = self.epoch(agent);
+        self.begun[agent].push(epoch);
+    }
+
+    /// Whether an agent knows that another, or itself, has begun that launch.
+    pub(super) fn knows_begun(&self, agent: usize, other: usize, launch: usize) -> bool {
+        self.begun[other].get(launch).is_some_and(|&epoch| self.knows(agent, other, epoch))
     }
 
     /// What the agent knows, for somebody to learn; what it does from now on is later.

@@ -274,7 +274,15 @@ impl Watch {
         let Message { from, to, .. } = self.flights.messages[at];
         let first = self.flights.messages.iter().position(|message| (message.from, message.to) == (from, to)).unwrap_or(at);
         let Message { to: (group, which), units, step, loc, .. } = self.flights.messages.remove(first);
-        self.semaphores[group].signal(which, units, &step, &loc)
+        let place = self.place(self.owner(group));
+        self.semaphores[group]
+            .signal(which, units, &step, &loc)
+            .map_err(|error| if self.clocks.are_several() { RunError::On { place, error: Box::new(error) } } else { error })
+    }
+
+    /// The agent that has a group of semaphores.
+    fn owner(&self, group: usize) -> usize {
+        self.agents.iter().rposition(|agent| agent.semaphores <= group).unwrap_or(0)
     }
 
     /// What a copy has written is no poison, but for what its source says.
@@ -369,6 +377,22 @@ impl Watch {
     pub(super) fn settle(&mut self) -> Result<(), RunError> {
         while self.arrive(true)? {}
         Ok(())
+    }
+
+    /// An agent among several ends its launch: what is on its way to its own semaphores arrives, and they are at 0. Barriers are not its
+    /// own: others may come to the next launch before.
+    pub(super) fn finish(&mut self, agent: usize) -> Result<(), RunError> {
+        loop {
+            let own = |place: &Place| self.owner(place.0) == agent && self.semaphores[place.0].is_of_launch();
+            let message = self.flights.messages.iter().position(|message| own(&message.to));
+            let coming = |flight: &Flight| !flight.moved && flight.semaphores.iter().flatten().any(own);
+            let flight = self.flights.all.iter().position(coming);
+            match (message, flight) {
+                (Some(at), _) => self.deliver(at)?,
+                (None, Some(at)) => self.land(at)?,
+                (None, None) => return self.ended(agent, Group::is_of_launch),
+            }
+        }
     }
 
     /// That semaphores are at 0 where their life ends, those of an agent.

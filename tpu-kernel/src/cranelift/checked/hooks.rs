@@ -74,7 +74,8 @@ unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i64, by: i64,
 unsafe extern "C" fn fill(launch: *mut c_void, site: u32, to: *mut u8) {
     // SAFETY: by this function's contract.
     let running = unsafe { &mut *launch.cast::<Running<'_>>() };
-    if let (Some(Site::Poison { memory, .. }), Some(Watched { watch, agent })) = (running.sites.get(site as usize), running.watched) {
+    if let (Some(Site::Poison { memory, .. }), Some(Watched { watch, agent })) = (running.sites.get(site as usize), running.watched)
+    {
         // SAFETY: as above.
         unsafe { watch.borrow_mut().entered(agent, *memory, to) };
     }
@@ -133,6 +134,9 @@ impl Running<'_> {
                 };
                 let mut watch = watch.borrow_mut();
                 let place = (watch.group(other, group), at);
+                if other != agent {
+                    watch.may_signal(other, place, request)?;
+                }
                 watch.clocks.signal(place, agent, by);
                 if other != agent {
                     watch.send(place, by, request);

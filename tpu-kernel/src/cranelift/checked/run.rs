@@ -55,7 +55,8 @@ pub(super) fn run(
     let result = match binding.grid.iter().any(|&n| n <= 0) {
         true => Ok(()),
         false => Run::new(checked, &mut driver, &watch, checking).and_then(|mut run| {
-            run.know()?;
+            run.know(0, None)?;
+            run.begin(0);
             run.steps()
         }),
     };
@@ -106,15 +107,27 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         Ok(Run { checked, driver, checking, watch, agent, refs: vec![], open, outputs: vec![], behind, garbage })
     }
 
-    /// What is known of memory in a launch, the last of those that are known.
-    pub(super) fn know(&mut self) -> Result<(), RunError> {
+    /// What is known of memory in a launch, the next of those that are known. `among`: how many agents there are, and which memories
+    /// they reach of one another.
+    pub(super) fn know(&mut self, launch: usize, among: Option<(usize, &[usize])>) -> Result<(), RunError> {
         self.refs = self.driver.enter().0;
-        let memories = self.memories()?;
+        let mut memories = self.memories(among.map_or(1, |(agents, _)| agents))?;
+        if let Some((agents, reached)) = among {
+            for &number in reached {
+                let touched = Touched::new(memories[number].elements(), agents, true)?;
+                memories[number].touched = Some(touched.owned(self.agent..self.agent + 1, launch));
+            }
+        }
         self.watch.borrow_mut().know(self.agent, memories, |_| false);
         Ok(())
     }
 
-    /// Begins a launch that is known, and runs its steps.
+    /// Begins a launch that is known.
+    pub(super) fn begin(&mut self, launch: usize) {
+        self.watch.borrow_mut().begin(self.agent, launch);
+    }
+
+    /// Runs the steps of a launch.
     pub(super) fn steps(&mut self) -> Result<(), RunError> {
         let kernel = &self.checked.exe.kernel;
         let grid = self.driver.binding.grid.clone();
@@ -227,7 +240,9 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         let bytes = param.dtype.bytes();
         let mut rows = vec![];
         param.rows(array, index, |first, _, length| rows.push(Region::row((first / bytes) as i64, length / bytes)));
-        self.watch.borrow_mut().block(at, number, &rows, writes, self.at(at))
+        let mut watch = self.watch.borrow_mut();
+        let (window, array) = (watch.number(self.agent, at), watch.number(self.agent, number));
+        watch.block(window, array, &rows, writes, self.at(at))
     }
 
     /// The step, and the line of an operand.
@@ -236,7 +251,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
     }
 
     /// What is known of each memory before the first step.
-    fn memories(&mut self) -> Result<Vec<Memory>, RunError> {
+    fn memories(&mut self, agents: usize) -> Result<Vec<Memory>, RunError> {
         // Parallel steps must not meet.
         let threads = self.checked.parallel() > 0;
         let kernel = &self.checked.exe.kernel;
@@ -260,10 +275,10 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                 (None, Some((ParamKind::OutArray(_), alias))) => {
                     // What shares the array of an input starts as it.
                     memory.shadow = Shadow::Own(filled(u8::from(alias.is_none()), elements)?);
-                    memory.touched = if threads { Some(Touched::new(elements, 1, true)?) } else { None };
+                    memory.touched = if threads { Some(Touched::new(elements, agents, true)?) } else { None };
                 }
                 (None, Some((ParamKind::Prefetch(_), _))) if threads && writes_prefetched => {
-                    memory.touched = Some(Touched::new(elements, 1, false)?);
+                    memory.touched = Some(Touched::new(elements, agents, false)?);
                 }
                 _ => {}
             }
@@ -280,7 +295,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             }
             let memory = &mut memories[number];
             if threads && memory.touched.is_none() {
-                memory.touched = Some(Touched::new(memory.elements(), 1, true)?);
+                memory.touched = Some(Touched::new(memory.elements(), agents, true)?);
             }
             for at in [output, input].into_iter().filter(|at| !is_array(at)) {
                 self.behind[at] = Some(number);
@@ -451,6 +466,10 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
     /// Everything lands, and semaphores are at 0: nothing goes over from one parallel step to another.
     fn rest(&mut self) -> Result<(), RunError> {
         let mut watch = self.watch.borrow_mut();
+        // Others may be steps ahead, and signal already.
+        if watch.clocks.are_several() {
+            return Ok(());
+        }
         watch.settle()?;
         watch.ended(self.agent, |_| true)
     }
@@ -458,6 +477,9 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
     /// After the last step: everything lands, is at 0 and is written.
     fn end(&mut self) -> Result<(), RunError> {
         self.rest()?;
+        if self.watch.borrow().clocks.are_several() {
+            self.watch.borrow_mut().finish(self.agent)?;
+        }
         self.leave_all()?;
         if self.checking.unwritten {
             return Ok(());

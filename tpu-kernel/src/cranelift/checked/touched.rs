@@ -21,9 +21,9 @@ pub(super) struct Touched {
     agents: usize,
     /// Whether all cores share the array. Where each has its own, steps that write before they read do not meet.
     shared: bool,
-    /// Whose memory it is, where agents reach that of others, and when each of them began.
+    /// Whose memory it is, where agents reach that of others, and in which launch.
     owners: Range<usize>,
-    begun: Vec<u32>,
+    launch: usize,
     /// Where it was touched.
     lines: Vec<Loc>,
 }
@@ -68,27 +68,18 @@ impl Touched {
     pub(super) fn new(elements: usize, agents: usize, shared: bool) -> Result<Touched, RunError> {
         let none = Touch::default();
         let readers = filled(none, elements.saturating_mul(agents))?;
-        Ok(Touched { writers: filled(none, elements)?, readers, agents, shared, owners: 0..0, begun: vec![], lines: vec![] })
+        Ok(Touched { writers: filled(none, elements)?, readers, agents, shared, owners: 0..0, launch: 0, lines: vec![] })
     }
 
-    /// Others may reach it once one of these agents has begun.
-    pub(super) fn owned(mut self, owners: Range<usize>) -> Touched {
-        self.begun = vec![u32::MAX; owners.len()];
-        self.owners = owners;
-        self
-    }
-
-    /// An owner begins, at this time of its own.
-    pub(super) fn begin(&mut self, owner: usize, epoch: u32) {
-        if self.owners.contains(&owner) {
-            self.begun[owner - self.owners.start] = epoch;
-        }
+    /// Others may reach it once one of these agents has begun that launch.
+    pub(super) fn owned(self, owners: Range<usize>, launch: usize) -> Touched {
+        Touched { owners, launch, ..self }
     }
 
     /// The first element of a part that was touched so that the order shows, and who did.
     pub(super) fn before(&self, region: &Region, writes: bool, who: &Toucher<'_>) -> Option<(usize, Before)> {
-        let begun = |(owner, &epoch): (usize, &u32)| who.clocks.knows(who.agent, owner, epoch);
-        if !self.owners.is_empty() && !self.owners.contains(&who.agent) && !self.owners.clone().zip(&self.begun).any(begun) {
+        let begun = |owner| who.clocks.knows_begun(who.agent, owner, self.launch);
+        if !self.owners.is_empty() && !self.owners.clone().any(begun) {
             return region.rows(|first, _, _| Some((first as usize, Before::NotBegun(self.owners.start))));
         }
         let open = |touch: &Touch| match touch.agent as usize {

@@ -107,17 +107,23 @@ impl Watch {
 
     /// An agent begins a launch.
     pub(super) fn begin(&mut self, agent: usize, launch: usize) {
-        let epoch = self.clocks.epoch(agent);
         self.agents[agent].launch = launch;
-        for &number in &self.agents[agent].launches[launch] {
-            if let Some(touched) = &mut self.memories[number].touched {
-                touched.begin(agent, epoch);
-            }
+        self.clocks.begin(agent);
+    }
+
+    /// That an agent knows that another has begun the launch, before it signals a semaphore there that is the launch's own.
+    pub(super) fn may_signal(&self, other: usize, (group, which): Place, at: At<'_>) -> Result<(), RunError> {
+        let semaphore = &self.semaphores[group];
+        if !semaphore.is_of_launch() || self.clocks.knows_begun(at.agent, other, self.agents[at.agent].launch) {
+            return Ok(());
         }
+        let (memory, index) = (format!("semaphore {}", semaphore.named(which)), None);
+        let (other, access) = (Meeting::NotBegun { by: self.place(other) }, "signalled");
+        Err(RunError::Unordered { memory, access, index, other, step: at.step.to_vec(), loc: at.loc.clone() })
     }
 
     /// How errors call an agent.
-    fn place(&self, agent: usize) -> exec::Place {
+    pub(super) fn place(&self, agent: usize) -> exec::Place {
         exec::Place::of(agent, self.agents.len() / self.cores, self.cores)
     }
 
@@ -174,20 +180,13 @@ impl Watch {
     ///
     /// # Safety
     /// The slots are those of the access.
-    pub(super) unsafe fn lanes(
-        &mut self,
-        site: &ReachSite,
-        slots: *const Slot,
-        at: At<'_>,
-        after: bool,
-    ) -> Result<(), RunError> {
+    pub(super) unsafe fn lanes(&mut self, site: &ReachSite, slots: *const Slot, at: At<'_>, after: bool) -> Result<(), RunError> {
         let Some(number) = site.watched.map(|number| self.number(at.agent, number)) else { return Ok(()) };
         if !after {
             self.progress()?;
         }
         let memory = &self.memories[number];
-        let asked =
-            if after { site.store && memory.inside.is_some() } else { memory.flying > 0 || memory.touched.is_some() };
+        let asked = if after { site.store && memory.inside.is_some() } else { memory.flying > 0 || memory.touched.is_some() };
         if !asked {
             return Ok(());
         }
@@ -295,31 +294,19 @@ impl Watch {
         };
         let (index, step, loc) = (memory.index(element), at.step.to_vec(), at.loc.clone());
         let memory = memory.called().into_owned();
-        Err(match before {
+        let other = match before {
             Before::Step(other) => {
                 let what = format!("element {index:?} of {memory}");
-                RunError::Parallel { what, dimension: self.dimension(other, thread), step, loc }
+                return Err(RunError::Parallel { what, dimension: self.dimension(other, thread), step, loc });
             }
-            Before::Agent(other, there, wrote) => {
-                let other = Meeting::Touched { by: self.place(other), wrote, loc: there };
-                RunError::Unordered { memory, access, index, other, step, loc }
-            }
-            Before::NotBegun(other) => {
-                let other = Meeting::NotBegun { by: self.place(other) };
-                RunError::Unordered { memory, access, index, other, step, loc }
-            }
-        })
+            Before::Agent(other, there, wrote) => Meeting::Touched { by: self.place(other), wrote, loc: there },
+            Before::NotBegun(other) => Meeting::NotBegun { by: self.place(other) },
+        };
+        Err(RunError::Unordered { memory, access, index: Some(index), other, step, loc })
     }
 
     /// A block of a window whose array others reach, too, is fetched or written back: these rows of the array.
-    pub(super) fn block(
-        &mut self,
-        window: usize,
-        array: usize,
-        rows: &[Region],
-        writes: bool,
-        at: At<'_>,
-    ) -> Result<(), RunError> {
+    pub(super) fn block(&mut self, window: usize, array: usize, rows: &[Region], writes: bool, at: At<'_>) -> Result<(), RunError> {
         let access = if writes { "written back" } else { "fetched" };
         for row in rows {
             self.apart(array, row, writes, access, at).map_err(|mut error| {
