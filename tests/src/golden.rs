@@ -86,7 +86,7 @@ impl Case {
         }
         let kernel = w.finish();
         tpu_kernel::passes::verify(&kernel).expect("a valid kernel");
-        (kernel, Binding { sizes: vec![], grid: vec![], arrays })
+        (kernel, Binding { cores: 1, sizes: vec![], grid: vec![], arrays })
     }
 
     fn check_tiles(&self, executor: Executor, failures: &mut Vec<String>) {

@@ -328,5 +328,5 @@ pub fn fixed_block(index: i32) -> Kernel {
 
 /// What a launch of [`fixed_block`] binds, whatever its index.
 pub fn fixed_block_binding() -> Binding {
-    Binding { sizes: vec![], grid: vec![4], arrays: vec![vec![32, 128]; 2] }
+    Binding { cores: 1, sizes: vec![], grid: vec![4], arrays: vec![vec![32, 128]; 2] }
 }

@@ -180,7 +180,7 @@ fn operands(kind: &OpKind, shape: Shape) -> Vec<Vec<Type>> {
         OpKind::View { .. } | OpKind::ViewSqueezed(_) => vec![],
         OpKind::ViewReshaped(_) | OpKind::ViewTransposed(_) | OpKind::ViewBitcast(_) => vec![],
         OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt | OpKind::DeviceId => vec![],
-        OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => vec![],
+        OpKind::SemaphoreSignal | OpKind::CoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => vec![],
     }
 }
 
@@ -335,7 +335,7 @@ fn run(kind: &OpKind, tiles: &[Type], shown: &[Type], n: usize, lead: usize) -> 
         .collect();
     let mut arrays: Vec<Vec<usize>> = inputs.iter().map(|a| a.shape.clone()).collect();
     arrays.extend(shown.iter().map(|ty| extent(ty, false)));
-    Run { binding: Binding { sizes: vec![n as i32], grid: vec![steps as i32], arrays }, inputs }
+    Run { binding: Binding { cores: 1, sizes: vec![n as i32], grid: vec![steps as i32], arrays }, inputs }
 }
 
 /// Any element, one in four a special one; of a product small integers, whose sums are exact in any order.

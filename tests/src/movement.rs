@@ -156,7 +156,7 @@ pub fn program(seed: u64) -> Program {
     let outputs = outputs.collect();
     let kernel = writer.b.finish().expect("every region is closed");
     let scalars = (0..STARTS as i32).map(Literal::from).collect();
-    Program { kernel, binding: Binding { sizes: vec![], grid: vec![], arrays }, inputs, scalars, outputs }
+    Program { kernel, binding: Binding { cores: 1, sizes: vec![], grid: vec![], arrays }, inputs, scalars, outputs }
 }
 
 impl Writer {

@@ -122,7 +122,7 @@ fn executors_cast_as_xla_does() {
             let (patterns, want) = (patterns(tensors, from), results(tensors, from, to));
             let shape = [patterns.len()];
             let case = tiles(format!("cast {from} {to}"), &[(from, &shape)], (to, &shape), |w, x| w.op(OpKind::Cast(to), x));
-            let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![shape.to_vec(); 2] };
+            let binding = Binding { cores: 1, sizes: vec![], grid: vec![], arrays: vec![shape.to_vec(); 2] };
             let input = Array::new(from, &shape, patterns.iter().map(|&bits| Literal::from_bits(from, bits)));
             for executor in EXECUTORS {
                 let compiled = (executor.compile)(&case.kernel).unwrap_or_else(|e| panic!("{} {}: {e}", executor.name, case.name));

@@ -369,7 +369,7 @@ fn one(kind: OpKind, types: &[(DType, &[usize])]) -> (u64, u64) {
     let tile = op(&mut b, OpKind::Broadcast(Shape::new(&[8])), &[zero]).unwrap();
     op(&mut b, OpKind::Store, &[o, tile, start]);
     let kernel = b.finish().unwrap();
-    let found = cost(&kernel, &Binding { sizes: vec![], grid: vec![], arrays: vec![vec![8]] });
+    let found = cost(&kernel, &Binding { cores: 1, sizes: vec![], grid: vec![], arrays: vec![vec![8]] });
     assert_eq!((found.bytes, found.exact), (32, true));
     (found.flops, found.transcendentals)
 }

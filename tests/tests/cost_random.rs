@@ -118,7 +118,7 @@ fn counts_are_those_of_every_step() {
             moves += u64::from(block != last);
             last = block;
         }
-        let binding = Binding { sizes: vec![], grid: grid.map(|n| n as i32).to_vec(), arrays: vec![vec![64, 64]] };
+        let binding = Binding { cores: 1, sizes: vec![], grid: grid.map(|n| n as i32).to_vec(), arrays: vec![vec![64, 64]] };
         let found = cost(&kernel, &binding);
         assert_eq!(found.bytes, moves * 32, "{kernel}");
         let counted = (found.flops, found.transcendentals);

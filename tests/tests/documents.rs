@@ -99,6 +99,7 @@ fn kinds() -> Vec<OpKind> {
         OpKind::RemoteStart { priority: 0 },
         OpKind::DeviceId,
         OpKind::SemaphoreSignal,
+        OpKind::CoreSignal,
         OpKind::SemaphoreWait,
         OpKind::SemaphoreRead,
         OpKind::Scoped,
@@ -130,7 +131,7 @@ fn kinds() -> Vec<OpKind> {
             OpKind::ViewReshaped(_) | OpKind::ViewTransposed(_) | OpKind::ViewBitcast(_) => {}
             OpKind::LoadMasked(_) | OpKind::StoreMasked => {}
             OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::SemaphoreAt | OpKind::DeviceId => {}
-            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {}
+            OpKind::SemaphoreSignal | OpKind::CoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {}
             OpKind::PrngSeed | OpKind::PrngBits(_) | OpKind::Print(_) | OpKind::Check(_) | OpKind::Defined(_) => {}
             OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::If | OpKind::For | OpKind::While => {}
         }

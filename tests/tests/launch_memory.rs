@@ -153,7 +153,7 @@ fn arrays_of_nothing() {
     for shape in [[MOST, MOST, 0], [0, MOST, MOST], [MOST, 0, MOST]] {
         let array = Array { dtype: DType::I8, shape: shape.to_vec(), bytes: vec![] };
         let sizes = shape.iter().map(|&n| n as i32).collect();
-        let binding = Binding { sizes, grid: vec![], arrays: vec![shape.to_vec(), shape.to_vec(), vec![]] };
+        let binding = Binding { cores: 1, sizes, grid: vec![], arrays: vec![shape.to_vec(), shape.to_vec(), vec![]] };
         for executor in EXECUTORS {
             let compiled = (executor.compile)(&copy).unwrap();
             let outputs = run_logged(&copy, &compiled, &binding, std::slice::from_ref(&array), &[], &mut |_| {}).unwrap();

@@ -26,7 +26,7 @@ impl Case {
     /// Whole arrays, one block each.
     fn binding(&self) -> Binding {
         let block = |param: &Param| param.window().map_or(vec![], |w| w.block.iter().map(|b| b.size()).collect::<Vec<_>>());
-        Binding { sizes: vec![], grid: vec![], arrays: self.kernel.params.iter().map(block).collect() }
+        Binding { cores: 1, sizes: vec![], grid: vec![], arrays: self.kernel.params.iter().map(block).collect() }
     }
 
     /// Runs the original and each legalised form on random elements; scalars are true and small.

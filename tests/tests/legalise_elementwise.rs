@@ -70,7 +70,7 @@ fn of_elements(
     w.store(out, value);
     let mut arrays = vec![shape.to_vec(); operands.len()];
     arrays.push(result.1.to_vec());
-    Case { name, kernel: w.finish(), binding: Binding { sizes: vec![], grid: vec![], arrays }, inputs, scalars: vec![] }
+    Case { name, kernel: w.finish(), binding: Binding { cores: 1, sizes: vec![], grid: vec![], arrays }, inputs, scalars: vec![] }
 }
 
 /// Scalars in, one scalar out as a word.
@@ -87,7 +87,13 @@ fn scalars(name: String, kind: &OpKind, operands: &[DType], result: DType, numbe
     w.store(out, value);
     let mut arrays = vec![vec![]; operands.len()];
     arrays.push(vec![1, 1]);
-    Case { name, kernel: w.finish(), binding: Binding { sizes: vec![], grid: vec![], arrays }, inputs: vec![], scalars: numbers }
+    Case {
+        name,
+        kernel: w.finish(),
+        binding: Binding { cores: 1, sizes: vec![], grid: vec![], arrays },
+        inputs: vec![],
+        scalars: numbers,
+    }
 }
 
 /// A scalar as the legalised kernel takes it.
@@ -308,7 +314,8 @@ fn of_a_nan_only_that_it_is_one_is_kept() {
         let bits = w.op(OpKind::Bitcast(if dtype == DType::F32 { DType::U32 } else { DType::U16 }), &[next]);
         w.store(p, bits);
         let kernel = w.finish();
-        let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![vec![], vec![16, 128], vec![16, 128], vec![16, 128]] };
+        let binding =
+            Binding { cores: 1, sizes: vec![], grid: vec![], arrays: vec![vec![], vec![16, 128], vec![16, 128], vec![16, 128]] };
         let mut rng = Rng::new(1);
         let elements: Vec<Literal> = (0..16 * 128).map(|_| rng.literal(dtype, 10)).collect();
         let (inputs, scalars) = ([Array::new(dtype, &[16, 128], elements)], [Literal::from_bits(dtype, nan)]);

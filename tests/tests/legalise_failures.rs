@@ -31,7 +31,7 @@ fn output(w: &mut Writer, name: &str, dtype: DType, shape: &[usize]) -> Value {
 /// Whole arrays, one block each.
 fn binding(kernel: &Kernel) -> Binding {
     let block = |param: &Param| param.window().map_or(vec![], |w| w.block.iter().map(|b| b.size()).collect::<Vec<_>>());
-    Binding { sizes: vec![], grid: vec![], arrays: kernel.params.iter().map(block).collect() }
+    Binding { cores: 1, sizes: vec![], grid: vec![], arrays: kernel.params.iter().map(block).collect() }
 }
 
 /// Operations of that name in the kernel as it is for v5e.

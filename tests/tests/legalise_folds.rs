@@ -114,7 +114,7 @@ fn cases() -> Vec<Case> {
 
 fn binding(case: &Case) -> Binding {
     let arrays = case.inputs.iter().map(|(_, shape)| shape.clone()).chain([SHAPE.to_vec()]).collect();
-    Binding { sizes: vec![], grid: vec![], arrays }
+    Binding { cores: 1, sizes: vec![], grid: vec![], arrays }
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn kernel(kind: &OpKind, operands: usize) -> (Kernel, Binding) {
     let values: Vec<Value> = memories.into_iter().map(|x| w.load(x)).collect();
     let value = w.op(kind.clone(), &values);
     w.store(out, value);
-    (w.finish(), Binding { sizes: vec![], grid: vec![], arrays: vec![vec![ROWS, COLUMNS]; operands + 1] })
+    (w.finish(), Binding { cores: 1, sizes: vec![], grid: vec![], arrays: vec![vec![ROWS, COLUMNS]; operands + 1] })
 }
 
 fn values(kernel: &Kernel, binding: &Binding, inputs: &[Array]) -> Vec<f32> {

@@ -128,7 +128,7 @@ fn single(
     let mut arrays = vec![vec![]; scalars.len()];
     arrays.extend(inputs.iter().map(|a| a.shape.clone()));
     arrays.extend(outs.iter().map(|(_, shape)| shape.to_vec()));
-    let binding = Binding { sizes: vec![], grid: vec![], arrays };
+    let binding = Binding { cores: 1, sizes: vec![], grid: vec![], arrays };
     Case { name, kernel: w.finish(), binding, inputs, scalars: scalars.to_vec() }
 }
 
@@ -414,7 +414,7 @@ fn squeezed_dimensions() {
             let o = w.output("o", dtype, &dims, &map);
             let tile = w.load(x);
             w.store(o, tile);
-            let binding = Binding { sizes: vec![], grid: vec![extent as i32], arrays: vec![array.to_vec(); 2] };
+            let binding = Binding { cores: 1, sizes: vec![], grid: vec![extent as i32], arrays: vec![array.to_vec(); 2] };
             let name = format!("squeezed {dtype} {array:?} {block:?}");
             let inputs = vec![random(dtype, array, cases.len() as u64)];
             cases.push(Case { name, kernel: w.finish(), binding, inputs, scalars: vec![] });

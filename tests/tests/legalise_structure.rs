@@ -264,7 +264,7 @@ fn an_index_outside_is_an_error_of_the_simulator_only() {
         let gathered = w.op(OpKind::Gather { axis }, &[tile, far]);
         w.store(o, gathered);
         let kernel = w.finish();
-        let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![shape.to_vec(); 2] };
+        let binding = Binding { cores: 1, sizes: vec![], grid: vec![], arrays: vec![shape.to_vec(); 2] };
         let inputs = [Array::filled(&shape, 1f32.into())];
         let result = |kernel: &Kernel| {
             let compiled = (INTERPRETER.compile)(kernel).expect("the interpreter takes every kernel");
@@ -282,7 +282,7 @@ fn one_block(kernel: &Kernel) -> Binding {
     let block = |param: &Param| param.window().map_or(vec![], |w| w.block.iter().map(|b| b.size()).collect::<Vec<_>>());
     let arrays: Vec<Vec<usize>> = kernel.params.iter().map(block).collect();
     let lead = kernel.inputs().next().map_or(1, |(at, _)| arrays[at][0]);
-    Binding { sizes: vec![lead as i32], grid: vec![1], arrays }
+    Binding { cores: 1, sizes: vec![lead as i32], grid: vec![1], arrays }
 }
 
 /// What is legal compiles: a sample, or with `STRUCTURE_EVERY=1` everything.

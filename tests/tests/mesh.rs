@@ -54,7 +54,7 @@ fn binding(kernel: &Kernel, from: &[usize], to: &[usize]) -> Binding {
         (true, false) => from.to_vec(),
         (true, true) => to.to_vec(),
     });
-    Binding { sizes: vec![], grid: vec![], arrays: arrays.collect() }
+    Binding { cores: 1, sizes: vec![], grid: vec![], arrays: arrays.collect() }
 }
 
 /// Of each device its number, in every element.

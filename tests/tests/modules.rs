@@ -115,7 +115,8 @@ fn operands_have_the_users_types() {
             let tile = w.load(x);
             w.store(o, tile);
             let kernel = w.finish();
-            let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![vec![], vec![16, 128], vec![], vec![16, 128]] };
+            let binding =
+                Binding { cores: 1, sizes: vec![], grid: vec![], arrays: vec![vec![], vec![16, 128], vec![], vec![16, 128]] };
             let Ok(text) = mosaic::stablehlo_placed(&kernel, &binding, chip) else {
                 assert!(!chip.product_floats.contains(&dtype), "{dtype} on {}", chip.name);
                 continue;
@@ -199,7 +200,7 @@ fn vectors_have_windows_by_elements() {
         window.map.yields = vec![start];
         kernel
     };
-    let binding = Binding { sizes: vec![], grid: vec![4], arrays: vec![vec![8192]; 2] };
+    let binding = Binding { cores: 1, sizes: vec![], grid: vec![4], arrays: vec![vec![8192]; 2] };
     for chip in Chip::ALL {
         for dtype in [DType::F32, DType::Bf16, DType::I8, DType::I4] {
             let row = 128 * 32 / dtype.bits() as usize;
@@ -231,7 +232,7 @@ fn texts_carry_the_users_places() {
     let zero = w.constant(0);
     let tile = w.load_at(x, &[8, 128], &[zero, zero]);
     w.store(o, tile);
-    let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![vec![rows, 128]; 2] };
+    let binding = Binding { cores: 1, sizes: vec![], grid: vec![], arrays: vec![vec![rows, 128]; 2] };
     let program = mosaic::stablehlo(&w.finish(), &binding, &Chip::V5E).expect("a text");
     for verdict in verdicts(&Chip::V5E, &[program]) {
         assert!(matches!(&verdict, Verdict::Refused { .. }), "{verdict:?}");

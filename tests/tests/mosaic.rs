@@ -144,7 +144,7 @@ fn what_cannot_be_said_is_refused() {
         "{reshape}"
     );
     let kernel = kernels::softmax(8, 128);
-    let nothing = Binding { sizes: vec![0, 128], grid: vec![0], arrays: vec![vec![0, 128]; 2] };
+    let nothing = Binding { cores: 1, sizes: vec![0, 128], grid: vec![0], arrays: vec![vec![0, 128]; 2] };
     let error = mosaic::print(&kernel, &nothing, &Chip::V5E).expect_err("a refusal");
     assert_eq!((error.at.as_str(), error.code()), ("softmax", "M006"));
 }
@@ -181,7 +181,7 @@ fn rows_of_one_tile_start_anywhere() {
         let o = w.output("o", DType::F32, &dims, &[None, None]);
         w.store(o, tile);
         let kernel = w.finish();
-        let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![shape.to_vec(), vec![], part.to_vec()] };
+        let binding = Binding { cores: 1, sizes: vec![], grid: vec![], arrays: vec![shape.to_vec(), vec![], part.to_vec()] };
         assert!(mosaic::print(&kernel, &binding, &Chip::V5E).is_ok(), "{shape:?}");
     }
 }

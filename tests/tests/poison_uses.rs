@@ -34,7 +34,7 @@ fn outcomes(kernel: &Kernel) -> Vec<(&'static str, Result<Vec<Array>, RunError>)
     let has_array = |kind: &ParamKind| !matches!(kind, ParamKind::Scratch | ParamKind::Scalar);
     let binding = |kernel: &Kernel| {
         let arrays = kernel.params.iter().map(|p| if has_array(&p.kind) { shape(&p.name) } else { vec![] });
-        Binding { sizes: vec![], grid: vec![], arrays: arrays.collect() }
+        Binding { cores: 1, sizes: vec![], grid: vec![], arrays: arrays.collect() }
     };
     let filled = |kernel: &Kernel| -> Vec<Array> {
         let inputs = kernel.params.iter().filter(|p| has_array(&p.kind) && !matches!(p.kind, ParamKind::Out(_)));

@@ -118,7 +118,7 @@ fn kernel(devices: usize, phases: &[Vec<Move>], barriers: bool) -> Kernel {
 fn run(kernel: &Kernel, devices: usize, seed: u64, checked: bool) -> Result<Vec<Vec<f32>>, RunError> {
     let shape = [8 * BUFFERS, 128];
     let arrays = kernel.params.iter().map(|param| if param.array().is_some() { shape.to_vec() } else { vec![] });
-    let binding = Binding { sizes: vec![], grid: vec![], arrays: arrays.collect() };
+    let binding = Binding { cores: 1, sizes: vec![], grid: vec![], arrays: arrays.collect() };
     let inputs: Vec<Vec<u8>> = (0..devices)
         .map(|device| {
             let value = |at: usize| (10 * device + at / 1024) as f32;

@@ -284,6 +284,7 @@ fn check(case: &Case, kernel: &Kernel) -> Result<(), String> {
     canonicalise(&mut canonical);
     let ([bm, bn], steps) = (case.block, case.steps());
     let binding = Binding {
+        cores: 1,
         sizes: vec![],
         grid: case.grid.map(|n| n as i32).to_vec(),
         arrays: vec![vec![steps], case.array.to_vec(), case.array.to_vec(), vec![steps * bm, bn]],

@@ -13,7 +13,7 @@ use tpu_tests::one_op::{Case, tiles};
 fn gives(case: &Case, inputs: &[Array], shape: &[usize], want: &[Literal]) {
     let mut arrays: Vec<Vec<usize>> = inputs.iter().map(|a| a.shape.clone()).collect();
     arrays.push(shape.to_vec());
-    let binding = Binding { sizes: vec![], grid: vec![], arrays };
+    let binding = Binding { cores: 1, sizes: vec![], grid: vec![], arrays };
     for executor in EXECUTORS {
         let compiled = (executor.compile)(&case.kernel).unwrap_or_else(|e| panic!("{} {}: {e}", executor.name, case.name));
         let outputs =

@@ -126,7 +126,7 @@ impl Trial {
         canonicalise(&mut canonical);
         verify(&canonical).expect("still valid");
         let arrays = [vec![input.shape.clone()], outputs].concat();
-        let binding = Binding { sizes: vec![], grid: vec![], arrays };
+        let binding = Binding { cores: 1, sizes: vec![], grid: vec![], arrays };
         let [wanted, got] = [&kernel, &canonical].map(|kernel| {
             let compiled = (INTERPRETER.compile)(kernel).expect("the interpreter takes every kernel");
             run(kernel, &compiled, &binding, std::slice::from_ref(&input), &[]).expect("nothing here fails")

@@ -56,7 +56,7 @@ fn run_copy(executor: Executor, binding: &Binding, x: &Array, o: &mut Array, sca
 
 fn copy_binding(m: i32) -> Binding {
     let shape = vec![m as usize];
-    Binding { sizes: vec![m], grid: vec![(m + 1) / 2], arrays: vec![shape.clone(), shape, vec![]] }
+    Binding { cores: 1, sizes: vec![m], grid: vec![(m + 1) / 2], arrays: vec![shape.clone(), shape, vec![]] }
 }
 
 #[test]
@@ -98,7 +98,7 @@ kernel @store() {
     for &executor in EXECUTORS {
         for at in [-1, 1, i32::MIN, i32::MAX] {
             let compiled = (executor.compile)(&kernel).expect("a kernel that compiles");
-            let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![vec![4], vec![4], vec![]] };
+            let binding = Binding { cores: 1, sizes: vec![], grid: vec![], arrays: vec![vec![4], vec![4], vec![]] };
             let mut arrays = [ints(&[-9; 4]), ints(&[-9; 4])];
             let mut outputs: Vec<ArrayMut<'_>> =
                 arrays.iter_mut().map(|a| ArrayMut { dtype: a.dtype, shape: &a.shape, bytes: &mut a.bytes }).collect();
@@ -171,7 +171,7 @@ kernel @dot() {{
     );
     let kernel = kernel(&text.replace(" precision default", ""));
     let compiled = (executor.compile)(&kernel).expect("a kernel that compiles");
-    let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![vec![1, k], vec![k, 1], vec![1, 1]] };
+    let binding = Binding { cores: 1, sizes: vec![], grid: vec![], arrays: vec![vec![1, k], vec![k, 1], vec![1, 1]] };
     let inputs = [floats(&[1, k], a.iter().copied()), floats(&[k, 1], b.iter().copied())];
     let outputs = run(&kernel, &compiled, &binding, &inputs, &[]).expect("in range");
     outputs[0].elements().next().and_then(Literal::as_f32).expect("one f32")
@@ -220,7 +220,7 @@ kernel @added() {{
 }}",
             maps[0], maps[1], maps[2]
         ));
-        let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![vec![m, k], vec![k, 32], vec![m, 32]] };
+        let binding = Binding { cores: 1, sizes: vec![], grid: vec![], arrays: vec![vec![m, k], vec![k, 32], vec![m, 32]] };
         let of = if dtype == "f32" { DType::F32 } else { DType::Bf16 };
         let filled = |shape: &[usize], value: f32| Array::filled(shape, tpu_kernel::ir::eval::cast(of, value.into()));
         let inputs = [filled(&[m, k], 1.0), filled(&[k, 32], 1.0 / 32.0)];
@@ -267,7 +267,8 @@ fn unused_bits_of_narrow_elements_are_ignored() {
         ));
         let shape = vec![256];
         let x = Array { dtype, shape: shape.clone(), bytes: (0..=255).collect() };
-        let binding = Binding { sizes: vec![256], grid: vec![256], arrays: vec![shape.clone(), shape.clone(), shape.clone()] };
+        let binding =
+            Binding { cores: 1, sizes: vec![256], grid: vec![256], arrays: vec![shape.clone(), shape.clone(), shape.clone()] };
         let clean = Array::new(dtype, &shape, x.elements());
         let values = Array::new(DType::F32, &shape, x.elements().map(|e| eval::cast(DType::F32, e)));
         for &executor in EXECUTORS {
@@ -287,7 +288,7 @@ fn functions_have_the_same_bits_everywhere() {
     let arguments: Vec<f32> = (0..=u32::MAX).step_by(16411).map(f32::from_bits).collect();
     let n = arguments.len();
     let x = floats(&[n], arguments.iter().copied());
-    let binding = Binding { sizes: vec![n as i32], grid: vec![n.div_ceil(4093) as i32], arrays: vec![vec![n], vec![n]] };
+    let binding = Binding { cores: 1, sizes: vec![n as i32], grid: vec![n.div_ceil(4093) as i32], arrays: vec![vec![n], vec![n]] };
     for (name, function) in functions {
         let kernel = kernel(&format!(
             "
@@ -361,7 +362,7 @@ fn temporaries_that_no_host_has() {
         w.filled(Literal::from_int(DType::U8, 1), &[1 << 28]);
     }
     let kernel = w.finish();
-    let binding = Binding { sizes: vec![], grid: vec![], arrays: vec![] };
+    let binding = Binding { cores: 1, sizes: vec![], grid: vec![], arrays: vec![] };
     let compiled = (EXECUTORS[0].compile)(&kernel).expect("the interpreter takes every kernel");
     let error = run(&kernel, &compiled, &binding, &[], &[]).unwrap_err();
     assert_eq!(error, RunError::OutOfMemory { bytes: 1 << 47 });

@@ -46,7 +46,7 @@ fn a_grid_without_a_step() {
     let kernel = copy(32, 0, Semantics::Arbitrary, true);
     for chip in Chip::ALL {
         assert_eq!(refusal(&kernel, 32, chip), "L009");
-        let binding = Binding { sizes: vec![], grid: vec![0], arrays: vec![vec![32, 128]; 2] };
+        let binding = Binding { cores: 1, sizes: vec![], grid: vec![0], arrays: vec![vec![32, 128]; 2] };
         assert_eq!(mosaic::print(&kernel, &binding, chip).expect_err("a refusal").code(), "M006");
     }
 }

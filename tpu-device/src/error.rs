@@ -194,6 +194,16 @@ pub enum DeviceError {
         /// What it cannot have, or take.
         reason: String,
     },
+    /// D026: a checked launch.
+    #[error("collective id {id} is that of kernel `{other}` on this mesh, and `{kernel}` is another kernel")]
+    CollectiveId {
+        /// The id.
+        id: u32,
+        /// The kernel that is launched.
+        kernel: &'static str,
+        /// The one that was launched before.
+        other: &'static str,
+    },
     /// An error of a kernel; its code is the kernel's.
     #[error("{0}")]
     Kernel(Box<tpu_kernel::Error>),
@@ -243,6 +253,7 @@ impl DeviceError {
             DeviceError::Gradients { .. } => "D020",
             DeviceError::Unsavable { .. } => "D021",
             DeviceError::Mesh { .. } => "D025",
+            DeviceError::CollectiveId { .. } => "D026",
         } else {
             DeviceError::Kernel(e) => e.code(),
         }

@@ -7,9 +7,11 @@ use crate::guard::guarded;
 use crate::launch::{Ready, prepare};
 use crate::tensor::Unwritten;
 use crate::{ArgSpec, Device, DeviceError, Executor, Tensor};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
 use tpu_kernel::exec::{Args, ArrayMut, ArrayRef, Printed};
-use tpu_kernel::ir::Literal;
+use tpu_kernel::ir::{Kernel, Literal, SemaphoreKind, Type};
 use tpu_kernel::launch::{Arg, Launchable, Target};
 
 /// Devices that run kernels together.
@@ -46,6 +48,8 @@ use tpu_kernel::launch::{Arg, Launchable, Target};
 pub struct Mesh {
     devices: Vec<Device>,
     seed: u64,
+    /// Whose barrier that of a collective id is: the kernel that was launched with it, checked, by its path and its name.
+    barriers: Arc<Mutex<BTreeMap<u32, (&'static str, &'static str)>>>,
 }
 
 impl Mesh {
@@ -66,7 +70,7 @@ impl Mesh {
         if (1..devices.len()).any(|at| devices[..at].contains(&devices[at])) {
             return wrong("a device is in it twice");
         }
-        Ok(Mesh { devices, seed: 0 })
+        Ok(Mesh { devices, seed: 0, barriers: Arc::default() })
     }
 
     /// The same devices, in an order of running that this seed draws. With 0 each goes on until it must wait.
@@ -92,6 +96,20 @@ impl Target for Mesh {
 }
 
 impl Mesh {
+    /// That no other kernel has been launched with the collective ids of this one: whoever is ahead in the one would signal those that
+    /// are still in the other.
+    fn own_barriers(&self, launchable: &dyn Launchable, kernel: &Kernel) -> Result<(), DeviceError> {
+        let mut barriers = self.barriers.lock().unwrap_or_else(PoisonError::into_inner);
+        for param in &kernel.params {
+            let Type::Semaphore(SemaphoreKind::Barrier(id), _) = param.ty else { continue };
+            let &mut (path, other) = barriers.entry(id).or_insert((launchable.path(), launchable.name()));
+            if path != launchable.path() {
+                return Err(DeviceError::CollectiveId { id, kernel: launchable.name(), other });
+            }
+        }
+        Ok(())
+    }
+
     fn run(&self, launchable: &dyn Launchable, args: &[Arg<'_, Vec<Tensor>>]) -> Result<Vec<Vec<Tensor>>, DeviceError> {
         let wrong = |reason: String| DeviceError::Mesh { reason };
         for (index, arg) in args.iter().enumerate() {
@@ -123,7 +141,10 @@ impl Mesh {
         let config = launchable.config();
         let ready = match config.checking.or_else(|| self.devices.iter().find_map(Device::checking)) {
             None => Ready::plain(first, entry, kernel, Executor::Cranelift)?,
-            Some(checking) => Ready::checked(first, entry, kernel, checking, config)?,
+            Some(checking) => {
+                self.own_barriers(launchable, kernel)?;
+                Ready::checked(first, entry, kernel, checking, config)?
+            }
         };
         let scalars: Vec<Literal> =
             args.iter().filter_map(|arg| if let Arg::Scalar(scalar) = arg { Some(*scalar) } else { None }).collect();

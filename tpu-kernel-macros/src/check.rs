@@ -1,7 +1,7 @@
 //! The rules of a kernel's signature that rustc cannot know.
 
 use crate::errors::Errors;
-use crate::model::{Cut, Kernel, Param, Role};
+use crate::model::{Cut, Kernel, Param, Role, Semantics};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use std::collections::HashMap;
@@ -90,7 +90,13 @@ pub(crate) fn kernel(kernel: &Kernel, errors: &mut Errors) {
             errors.at(dim.name.span(), message);
         }
     }
-    if let Some(late) = kernel.grid.iter().skip_while(|d| d.parallel).find(|d| d.parallel) {
+    if let Some(late) = kernel.grid.iter().skip(1).find(|d| d.semantics == Semantics::CoreParallel) {
+        let message = format!("`{}` is `core_parallel` and not the first dimension: cores share the first one", late.name);
+        errors.at(late.name.span(), message);
+    }
+    let parallel = |dim: &&crate::model::GridDim| dim.semantics == Semantics::Parallel;
+    let in_order = |dim: &&crate::model::GridDim| dim.semantics != Semantics::Arbitrary;
+    if let Some(late) = kernel.grid.iter().skip_while(in_order).find(parallel) {
         let message = format!("`{}` is parallel after an arbitrary dimension: parallel dimensions come first", late.name);
         errors.at(late.name.span(), message);
     }

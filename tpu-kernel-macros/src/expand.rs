@@ -3,7 +3,7 @@
 use crate::check::{self, element_name};
 use crate::errors::Errors;
 use crate::lower::Lower;
-use crate::model::{Cut, Kernel, Param, Role, Window};
+use crate::model::{Cut, Kernel, Param, Role, Semantics, Window};
 use crate::scope::{Reference, Scopes, Variable};
 use crate::{memory, parse, pipeline, size};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
@@ -343,7 +343,11 @@ fn stage(model: &Kernel) -> TokenStream {
     let bounds = elements.iter().map(|(e, class)| quote_spanned!(class.span()=> #e: ::tpu_kernel::lang::#class));
     let grid = model.grid.iter().map(|g| {
         let (text, extent) = (g.name.to_string(), size::expand(&g.extent, blocks));
-        let semantics = if g.parallel { quote!(Parallel) } else { quote!(Arbitrary) };
+        let semantics = match g.semantics {
+            Semantics::CoreParallel => quote!(CoreParallel),
+            Semantics::Parallel => quote!(Parallel),
+            Semantics::Arbitrary => quote!(Arbitrary),
+        };
         quote_spanned!(g.name.span()=> ::tpu_kernel::lang::expanded::grid(#text, #extent, ::tpu_kernel::ir::Semantics::#semantics);)
     });
     let effects = model.side_effects.then(|| quote!(::tpu_kernel::lang::expanded::side_effects();));

@@ -22,11 +22,19 @@ pub(crate) struct Kernel {
     pub(crate) body: Block,
 }
 
+/// What the order of steps along a dimension means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Semantics {
+    CoreParallel,
+    Parallel,
+    Arbitrary,
+}
+
 /// A dimension of the grid.
 pub(crate) struct GridDim {
     pub(crate) name: Ident,
     pub(crate) extent: Expr,
-    pub(crate) parallel: bool,
+    pub(crate) semantics: Semantics,
 }
 
 /// An operand.

@@ -3,7 +3,7 @@
 use crate::check::ungrouped;
 use crate::errors::Errors;
 use crate::memory;
-use crate::model::{Cut, GridDim, Index, Kernel, Param, Role, Window};
+use crate::model::{Cut, GridDim, Index, Kernel, Param, Role, Semantics, Window};
 use crate::pipeline;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -137,14 +137,20 @@ fn dimensions(grid: Vec<(Ident, Expr)>, semantics: Option<(TokenStream, Vec<Iden
         }
         for word in list {
             match word.to_string().as_str() {
-                "parallel" => words.push(true),
-                "arbitrary" => words.push(false),
-                _ => errors.at(word.span(), "a dimension is `parallel` (any order) or `arbitrary` (in order)"),
+                "core_parallel" => words.push(Semantics::CoreParallel),
+                "parallel" => words.push(Semantics::Parallel),
+                "arbitrary" => words.push(Semantics::Arbitrary),
+                _ => errors.at(
+                    word.span(),
+                    "a dimension is `parallel` (any order), `arbitrary` (in order) or `core_parallel` (one part a core)",
+                ),
             }
         }
     }
     let with_words = grid.into_iter().enumerate();
-    with_words.map(|(i, (name, extent))| GridDim { name, extent, parallel: words.get(i).copied().unwrap_or(false) }).collect()
+    with_words
+        .map(|(i, (name, extent))| GridDim { name, extent, semantics: words.get(i).copied().unwrap_or(Semantics::Arbitrary) })
+        .collect()
 }
 
 #[derive(Default)]

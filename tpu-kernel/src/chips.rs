@@ -17,6 +17,8 @@ pub struct Chip {
     pub name: &'static str,
     /// TensorCores of a chip.
     pub cores: usize,
+    /// Those of them that run one kernel together; where it is 1 each core is a device of its own.
+    pub cores_together: usize,
     /// Matrix units of a core.
     pub mxus: usize,
     /// Rows and columns of a matrix unit.
@@ -52,7 +54,8 @@ pub const LANES: usize = 128;
 
 impl Chip {
     // Cores, mxus, mxu_size, hbm: "jax", "cloud". vmem, scoped, sublane_gather, bf16_reciprocal, byte_shifts,
-    // byte_vectors, product_floats, int8_products: "libtpu", by bisection and trial. smem: "jax". clock: the peak in bf16 ("jax",
+    // byte_vectors, product_floats, int8_products, cores_together: "libtpu", by bisection and trial (v4 with its cores configured as
+    // "megacore", which tpu7x does not have). smem: "jax". clock: the peak in bf16 ("jax",
     // "cloud") over the 2·mxus·mxu_size² operations of a cycle, twice as many on v6e and tpu7x: libtpu's estimates of
     // large products are faster there than one such product a cycle.
 
@@ -60,6 +63,7 @@ impl Chip {
     pub const V4: Chip = Chip {
         name: "v4",
         cores: 2,
+        cores_together: 2,
         mxus: 4,
         mxu_size: 128,
         vmem_bytes: 16 * MIB,
@@ -78,6 +82,7 @@ impl Chip {
     pub const V5E: Chip = Chip {
         name: "v5e",
         cores: 1,
+        cores_together: 1,
         mxus: 4,
         mxu_size: 128,
         vmem_bytes: 128 * MIB,
@@ -96,6 +101,7 @@ impl Chip {
     pub const V5P: Chip = Chip {
         name: "v5p",
         cores: 2,
+        cores_together: 2,
         mxus: 4,
         mxu_size: 128,
         vmem_bytes: 64 * MIB,
@@ -115,6 +121,7 @@ impl Chip {
     pub const V6E: Chip = Chip {
         name: "v6e",
         cores: 1,
+        cores_together: 1,
         mxus: 2,
         mxu_size: 256,
         vmem_bytes: 128 * MIB,
@@ -133,6 +140,7 @@ impl Chip {
     pub const TPU7X: Chip = Chip {
         name: "tpu7x",
         cores: 2,
+        cores_together: 1,
         mxus: 2,
         mxu_size: 256,
         vmem_bytes: 64 * MIB,

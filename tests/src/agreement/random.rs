@@ -19,6 +19,7 @@ pub fn random_program(chip: &Chip, seed: u64) -> Option<Result<String, (&'static
     canonicalise(&mut kernel);
     let block = |w: &Window| w.block.iter().map(|b| b.size()).collect();
     let binding = Binding {
+        cores: 1,
         sizes: case.binding.sizes,
         grid: case.binding.grid,
         arrays: kernel.params.iter().map(|p| p.window().map_or(vec![], block)).collect(),

@@ -110,7 +110,7 @@ impl Launch {
         });
         let arrays = arrays.collect::<Result<_, _>>()?;
         let sizes = sizes.into_iter().flatten().collect();
-        Ok(Launch { inputs, scalars, binding: Binding { sizes, grid, arrays } })
+        Ok(Launch { inputs, scalars, binding: Binding { cores: 1, sizes, grid, arrays } })
     }
 
     /// The result on which all executors agree, or what they disagree about.

@@ -153,7 +153,7 @@ pub fn check(case: &Case) {
     // Scalars and scratch have no array.
     let rest = |n: usize| vec![vec![]; n - arrays.len()];
     let bound = [arrays.clone(), rest(kernel.params.len())].concat();
-    let plain = Binding { sizes: vec![], grid: vec![], arrays: bound.clone() };
+    let plain = Binding { cores: 1, sizes: vec![], grid: vec![], arrays: bound.clone() };
     let twins = kernel.params.iter().zip(&bound).filter(|(param, _)| param.ty.is_ref()).map(|(_, array)| array.clone());
     let binding = Binding { arrays: bound.iter().cloned().chain(twins).collect(), ..plain.clone() };
     let mut rng = Rng::new(1);

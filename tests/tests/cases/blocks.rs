@@ -272,6 +272,7 @@ fn case_46_ndindexer() {
         });
         let want = Array::new(DType::I32, &shape, want);
         let binding = Binding {
+            cores: 1,
             sizes: vec![],
             grid: vec![],
             arrays: std::iter::once(shape.clone()).chain(from.iter().map(|_| vec![])).chain([shape.clone()]).collect(),

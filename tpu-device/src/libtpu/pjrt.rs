@@ -97,6 +97,19 @@ struct TopologyCreate {
     topology: *mut c_void,
 }
 
+/// An option whose value is text.
+#[repr(C)]
+struct NamedText {
+    size: usize,
+    extension: *const c_void,
+    name: *const c_char,
+    name_size: usize,
+    /// 0: text.
+    kind: u64,
+    value: *const c_char,
+    value_size: usize,
+}
+
 #[repr(C)]
 struct Program {
     size: usize,
@@ -126,6 +139,7 @@ const _: () = {
     assert!(offset_of!(Table, executable_destroy) == 45 * 8);
     assert!(offset_of!(Table, topology_create) == 87 * 8);
     assert!(offset_of!(Table, compile) == 94 * 8);
+    assert!(size_of::<NamedText>() == 56);
     assert!(size_of::<ErrorDestroy>() == 24);
     assert!(size_of::<ErrorMessage>() == 40);
     assert!(size_of::<PluginInitialize>() == 16);
@@ -268,9 +282,26 @@ impl Plugin {
         Ok(Some(text))
     }
 
-    /// The chips of that name, such as `v5e:1x1`, or the library's words.
+    /// The chips of that name, such as `v5e:1x1`, or `v4:2x2x1 megacore` with how their cores are configured; or the library's words.
     pub(super) fn topology(&self, name: &str) -> Result<Topology, String> {
-        let mut args = TopologyCreate { name: name.as_ptr().cast(), name_size: name.len(), ..TopologyCreate::empty() };
+        let (name, cores) = name.split_once(' ').unwrap_or((name, ""));
+        let option = "chip_config_name";
+        let options = [NamedText {
+            size: size_of::<NamedText>(),
+            extension: null(),
+            name: option.as_ptr().cast(),
+            name_size: option.len(),
+            kind: 0,
+            value: cores.as_ptr().cast(),
+            value_size: cores.len(),
+        }];
+        let mut args = TopologyCreate {
+            name: name.as_ptr().cast(),
+            name_size: name.len(),
+            options: options.as_ptr().cast(),
+            options_count: usize::from(!cores.is_empty()),
+            ..TopologyCreate::empty()
+        };
         self.call("PJRT_TopologyDescription_Create", self.0.topology_create, &mut args)?;
         if args.topology.is_null() { Err("no topology was made".to_string()) } else { Ok(Topology(args.topology)) }
     }

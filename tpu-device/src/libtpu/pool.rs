@@ -250,7 +250,8 @@ impl Pool {
 /// libtpu's name for the least machine that has the chip.
 fn topology(chip: &Chip) -> String {
     let extent = match chip.name {
-        "v4" => "2x2x1",
+        // Two cores of it run a kernel together only where it is told.
+        "v4" => "2x2x1 megacore",
         "v5p" | "tpu7x" => "1x1x1",
         _ => "1x1",
     };

@@ -281,7 +281,7 @@ impl<'a, 'f, 'k> Body<'a, 'f, 'k> {
             OpKind::SemaphoreAt => self.semaphore_at(op),
             OpKind::DmaStart { .. } | OpKind::DmaWait => self.copy(op)?,
             OpKind::RemoteStart { .. } => self.remote_copy(op)?,
-            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => self.semaphore(op)?,
+            OpKind::SemaphoreSignal | OpKind::CoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => self.semaphore(op)?,
             OpKind::Scoped => self.scoped(op)?,
             OpKind::Load(shape) => self.load(op, *shape)?,
             OpKind::Store => {

@@ -53,6 +53,7 @@ pub(super) fn costs<'k>(kernel: &Kernel, ops: impl Iterator<Item = &'k Op>) -> V
             | OpKind::DmaStart { .. }
             | OpKind::DmaWait
             | OpKind::SemaphoreSignal
+            | OpKind::CoreSignal
             | OpKind::SemaphoreWait
             | OpKind::SemaphoreRead => {
                 continue;

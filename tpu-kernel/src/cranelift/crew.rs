@@ -92,6 +92,15 @@ impl<'r> Seat<'r> {
         }
     }
 
+    /// Which agent is meant by that number of a core of the same device; an error where there is none.
+    pub(super) fn other_core(&self, core: i64, step: &[i32], loc: &Loc) -> Result<usize, RunError> {
+        let cores = self.crew.cores;
+        match usize::try_from(core).ok().filter(|&core| core < cores) {
+            Some(core) => Ok(self.agent / cores * cores + core),
+            None => Err(RunError::NoCore { core: core as i32, cores, step: step.to_vec(), loc: loc.clone() }),
+        }
+    }
+
     /// Lets others run; an error where the run has ended meanwhile.
     pub(super) fn pause(&self) -> Result<(), RunError> {
         // SAFETY: a seat is made on the fiber whose way this is, and used on no other.

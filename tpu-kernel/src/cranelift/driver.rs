@@ -10,8 +10,9 @@ use super::site::{Extent, Site};
 use super::window::{Array, Param, Role, STREAMED};
 use crate::exec::{Args, RunError};
 use crate::ir::{self, DType, MAX_RANK, ParamKind, Revisit, SizeExpr, SizeId};
-use crate::launch::Binding;
+use crate::launch::{Binding, Split};
 use std::marker::PhantomData;
+use std::ops::Range;
 use tpu_microkernels::stream;
 use tpu_microkernels::tile::{self, Rng};
 
@@ -28,6 +29,8 @@ pub(super) struct Driver<'r, 'a, 'b> {
     pub running: Running<'r>,
     /// The number of the device.
     pub device: i32,
+    /// The steps that it runs: a dimension of the grid, and the indices along it.
+    pub part: (usize, Range<i32>),
     /// The arrays stay borrowed while there are addresses of them.
     borrowed: PhantomData<&'r mut Args<'a, 'b>>,
 }
@@ -138,27 +141,74 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             extents: &binding.arrays,
             semaphores: exe.tables.semaphores.clone(),
             grid: vec![0; binding.grid.len()],
-            log: &mut *args.log,
+            log: &raw mut *args.log,
             seat: None,
             world: None,
             watched: None,
             ended: None,
         };
-        Ok(Driver { exe, binding, arrays, prefetched, scalars, memory, running, device: 0, borrowed: PhantomData })
+        Ok(Driver {
+            exe,
+            binding,
+            arrays,
+            prefetched,
+            scalars,
+            memory,
+            running,
+            device: 0,
+            part: (0, 0..i32::MAX),
+            borrowed: PhantomData,
+        })
+    }
+
+    /// Another core of the same device, which shares its arrays.
+    pub(super) fn core(&self) -> Result<Self, RunError> {
+        let memory = self.exe.pool.take(prefetched(&self.exe.kernel, self.binding, self.exe.windows.bytes)?.1)?;
+        let running = Running {
+            semaphores: self.exe.tables.semaphores.clone(),
+            grid: self.running.grid.clone(),
+            seat: None,
+            world: None,
+            watched: None,
+            ended: None,
+            ..self.running
+        };
+        let (arrays, prefetched, scalars) = (self.arrays.clone(), self.prefetched.clone(), self.scalars.clone());
+        Ok(Driver { arrays, prefetched, scalars, memory, running, part: self.part.clone(), ..*self })
     }
 
     /// Runs every step of the grid.
-    pub(super) fn run(mut self) -> Result<(), RunError> {
-        let result = self.steps();
+    pub(super) fn run(mut self, split: &Split) -> Result<(), RunError> {
+        self.share();
+        let result = if self.binding.grid.iter().any(|&n| n <= 0) { Ok(()) } else { self.parts(split) };
         // Also after an error: what was written may be looked at.
         stream::done();
         self.exe.pool.give(std::mem::take(&mut self.memory));
         result
     }
 
-    /// Gives scratch and whole arrays what they hold before the first step. Returns where each operand's memory is, and the extents
+    /// Runs the parts of all cores, one after the other: what a core begins with, the next one begins with, too.
+    pub(super) fn parts(&mut self, split: &Split) -> Result<(), RunError> {
+        for (core, part) in split.parts.iter().enumerate() {
+            self.part = (split.axis, part.clone());
+            self.steps(core == 0)?;
+        }
+        Ok(())
+    }
+
+    /// The first step, and the extents up to which it counts.
+    pub(super) fn extents(&self) -> (Vec<i32>, Vec<i32>) {
+        let (mut first, mut extents) = (vec![0; self.binding.grid.len()], self.binding.grid.clone());
+        let (axis, part) = &self.part;
+        if let (Some(first), Some(end)) = (first.get_mut(*axis), extents.get_mut(*axis)) {
+            (*first, *end) = (part.start, part.end.min(*end));
+        }
+        (first, extents)
+    }
+
+    /// Gives scratch what it holds before the first step, and whole arrays, if they are `fresh`: cores share them. Returns where each operand's memory is, and the extents
     /// of arrays.
-    pub(super) fn enter(&mut self) -> (Vec<RefSlot>, Vec<[i64; MAX_RANK]>) {
+    pub(super) fn enter(&mut self, fresh: bool) -> (Vec<RefSlot>, Vec<[i64; MAX_RANK]>) {
         let params = self.exe.kernel.params.len();
         let base = self.memory.pointer();
         let mut refs = vec![RefSlot { ptr: base, strides: [0; MAX_RANK] }; params];
@@ -183,7 +233,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
                 if let Some(offset) = self.prefetched[at] {
                     slot.ptr = base.add(offset);
                     std::ptr::copy_nonoverlapping(array.pointer, slot.ptr, elements * param.ty.dtype().bytes());
-                } else if param.is_output() && param.alias.is_none() {
+                } else if fresh && param.is_output() && param.alias.is_none() {
                     poison(slot.ptr, param.ty.dtype(), elements);
                 }
             }
@@ -214,21 +264,22 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         }
     }
 
-    pub(super) fn steps(&mut self) -> Result<(), RunError> {
-        self.share();
-        if self.binding.grid.iter().any(|&n| n <= 0) {
-            return Ok(());
-        }
+    /// Runs the steps of its part. Whole arrays are `fresh` where no other part was run before.
+    pub(super) fn steps(&mut self, fresh: bool) -> Result<(), RunError> {
         let params = self.exe.kernel.params.len();
         let base = self.memory.pointer();
-        let (mut refs, extents) = self.enter();
+        let (mut refs, array_extents) = self.enter(fresh);
+        let (first, extents) = self.extents();
+        self.running.grid.clone_from(&first);
         let mut rng = Rng::default();
         let mut blocks = vec![[0i32; MAX_RANK]; params];
         let mut open: Vec<Option<[i32; MAX_RANK]>> = vec![None; params];
-        let mut context = self.context(&extents, &raw mut rng);
-        self.unvisited();
+        let mut context = self.context(&array_extents, &raw mut rng);
+        if fresh {
+            self.unvisited();
+        }
         self.arrive(&refs)?;
-        let mut pipelines = if self.exe.ahead { Pipeline::all(&self.exe.kernel, self.binding.grid.len()) } else { vec![] };
+        let mut pipelines = if self.exe.ahead { Pipeline::all(&self.exe.kernel, &first) } else { vec![] };
         loop {
             // What is written between two steps is addressed anew.
             context.refs = refs.as_ptr();
@@ -236,7 +287,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             self.turn(&blocks, &mut open, &mut refs, base, &self.running.grid)?;
             for pipeline in &mut pipelines {
                 while pipeline.due() {
-                    self.fetch(pipeline, &mut context, &mut blocks, base)?;
+                    self.fetch(pipeline, &mut context, &mut blocks, (&first, &extents))?;
                 }
                 refs[pipeline.at] = pipeline.begin();
             }
@@ -250,7 +301,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             if status != 0 {
                 return Err(self.failure(context.error, &self.exe.tables.sites));
             }
-            if !advance(&mut self.running.grid, &self.binding.grid) {
+            if !advance(&mut self.running.grid, &first, &extents) {
                 break;
             }
         }
@@ -264,6 +315,14 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             // Others may still signal.
             Some(_) => Ok(()),
             None => self.running.semaphores.iter().try_for_each(Group::end),
+        }
+    }
+
+    /// The same for the cores of a device: once, and all of them know it.
+    pub(super) fn share_all(cores: &mut [Self]) {
+        if let [first, others @ ..] = cores {
+            first.share();
+            others.iter_mut().for_each(|core| core.arrays.clone_from(&first.arrays));
         }
     }
 
@@ -302,9 +361,9 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         pipeline: &mut Pipeline,
         context: &mut Context,
         blocks: &mut [[i32; MAX_RANK]],
-        base: *mut u8,
+        (first, extents): (&[i32], &[i32]),
     ) -> Result<(), RunError> {
-        let at = pipeline.at;
+        let (at, base) = (pipeline.at, self.memory.pointer());
         std::mem::swap(&mut pipeline.next, &mut self.running.grid);
         self.maps(context, blocks, FIRST + at as u32)?;
         self.inside(at, &blocks[at], &self.running.grid)?;
@@ -315,7 +374,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
             let slot = unsafe { param.open(array, &blocks[at], base.add(param.copy(pipeline.fetched))) };
             pipeline.push(blocks[at], slot);
         }
-        pipeline.ended = !advance(&mut pipeline.next, &self.binding.grid);
+        pipeline.ended = !advance(&mut pipeline.next, first, extents);
         pipeline.number += 1;
         Ok(())
     }
@@ -422,14 +481,14 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     }
 }
 
-/// The next step, last dimension fastest; false after the last.
-pub(super) fn advance(grid: &mut [i32], extents: &[i32]) -> bool {
-    for (index, &extent) in grid.iter_mut().zip(extents).rev() {
+/// The next step, last dimension fastest, counting from the first up to these extents; false after the last.
+pub(super) fn advance(grid: &mut [i32], first: &[i32], extents: &[i32]) -> bool {
+    for ((index, &first), &extent) in grid.iter_mut().zip(first).zip(extents).rev() {
         *index += 1;
         if *index < extent {
             return true;
         }
-        *index = 0;
+        *index = first;
     }
     false
 }

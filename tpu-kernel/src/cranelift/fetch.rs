@@ -36,8 +36,8 @@ struct Block {
 }
 
 impl Pipeline {
-    /// Those of all input windows, before the first step of a grid of so many dimensions.
-    pub(super) fn all(kernel: &Kernel, dimensions: usize) -> Vec<Pipeline> {
+    /// Those of all input windows, before the first step.
+    pub(super) fn all(kernel: &Kernel, first: &[i32]) -> Vec<Pipeline> {
         let windows = kernel.inputs().filter_map(|(at, param)| Some((at, param.window()?.pipelining)));
         let pipeline = |(at, pipelining): (usize, crate::ir::Pipelining)| Pipeline {
             at,
@@ -46,7 +46,7 @@ impl Pipeline {
             begun: 0,
             blocks: VecDeque::new(),
             fetched: 0,
-            next: vec![0; dimensions],
+            next: first.to_vec(),
             number: 0,
             ended: false,
         };

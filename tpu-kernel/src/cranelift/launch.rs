@@ -23,7 +23,8 @@ pub(super) struct Running<'r> {
     pub semaphores: Vec<Group>,
     /// The running step.
     pub grid: Vec<i32>,
-    pub log: &'r mut (dyn FnMut(&Printed) + 'r),
+    /// Valid for `'r`. The cores of a device share it: they run on one thread, and none goes on while it is called.
+    pub log: *mut (dyn FnMut(&Printed) + 'r),
     /// Its place among those that run the kernel together.
     pub seat: Option<Seat<'r>>,
     /// What it reaches of them, where the launch is not checked.
@@ -76,7 +77,9 @@ impl Running<'_> {
                 Type::Ref(..) | Type::Array(..) | Type::Semaphore(..) => unreachable!("verified: values are printed"),
             });
         }
-        (self.log)(&Printed { step: self.grid.clone(), text: text::format(text, &shown), loc: loc.clone() });
+        let printed = Printed { step: self.grid.clone(), text: text::format(text, &shown), loc: loc.clone() };
+        // SAFETY: the log is borrowed for the run, and nobody else calls it now.
+        unsafe { (*self.log)(&printed) };
         Ok(())
     }
 }

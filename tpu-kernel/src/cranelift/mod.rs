@@ -47,7 +47,7 @@ mod tests;
 
 use crate::exec::{Args, RunError};
 use crate::ir::{Kernel, Roots};
-use crate::launch::Binding;
+use crate::launch::{Binding, split};
 use crate::{Error, passes};
 pub use body::PlanSummary;
 use body::Tables;
@@ -117,7 +117,11 @@ impl Executable {
     /// Where the launch or the arrays do not fit the kernel, nothing has been written; where a step fails,
     /// the effects of earlier steps remain.
     pub fn run(&self, binding: &Binding, args: &mut Args<'_, '_>) -> Result<(), RunError> {
-        Driver::new(self, binding, args)?.run()
+        let split = split(&self.kernel, binding);
+        if split.parts.len() > 1 && self.kernel.is_side_by_side() {
+            return mesh::run(self, binding, std::slice::from_mut(args), 0);
+        }
+        Driver::new(self, binding, args)?.run(&split)
     }
 
     /// Runs the kernel on several devices at once: `devices` has the arrays of each, of one binding. The order in which they run is

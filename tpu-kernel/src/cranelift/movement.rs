@@ -14,7 +14,7 @@ use std::ffi::c_void;
 use tpu_microkernels::tile::{DONE, RANK, Slot};
 
 /// A request about semaphores: the running launch, the number of its site, which of the group, by how much, and on which
-/// device ([`HERE`] where none is named). A `Read` gives the count, all others 0 where the step may go on.
+/// device or core ([`HERE`] where none is named). A `Read` gives the count, all others 0 where the step may go on.
 pub(super) type Semaphore = unsafe extern "C" fn(*mut c_void, u32, i64, i64, i64) -> i64;
 
 /// A copy or a wait: the running launch, the number of its site, the source and the target, which semaphore of the group, and
@@ -49,6 +49,7 @@ pub(super) unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i6
         let place = (*group, at);
         let done = match action {
             Action::Signal => member.signal(place, by, device, &running.grid, loc),
+            Action::CoreSignal => member.signal_core(place, by, device, &running.grid, loc),
             Action::Wait => member.wait(place, by, &running.grid, loc),
             Action::Read => match member.read(place) {
                 Ok(count) => return count.min(i64::from(i32::MAX)),
@@ -59,12 +60,15 @@ pub(super) unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i6
         return running.done(done);
     }
     if !matches!(device, HERE | 0) {
-        let no = running.no_device("a signal", device, loc);
+        let no = match action {
+            Action::CoreSignal => running.no_core(device, loc),
+            _ => running.no_device("a signal", device, loc),
+        };
         return running.done(no);
     }
     let group = &mut running.semaphores[*group];
     let done = match action {
-        Action::Signal => group.signal(at, by, &running.grid, loc),
+        Action::Signal | Action::CoreSignal => group.signal(at, by, &running.grid, loc),
         Action::Wait => group.wait(at, by, &running.grid, loc),
         Action::Read => return group.counts[at].min(i64::from(i32::MAX)),
         Action::End => group.end(),
@@ -159,6 +163,11 @@ impl Running<'_> {
             }
         }
         Ok(dims)
+    }
+
+    /// A signal to a core that is not there, of a core that is alone.
+    pub(super) fn no_core(&self, core: i64, loc: &Loc) -> Result<(), RunError> {
+        Err(RunError::NoCore { core: core as i32, cores: 1, step: self.grid.clone(), loc: loc.clone() })
     }
 
     /// A signal or a copy to a device that is not there, of a device that is alone.

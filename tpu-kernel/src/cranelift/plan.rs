@@ -228,7 +228,12 @@ impl<'k> Plan<'k> {
                 self.stores[memory].push(*pos);
             }
             // While one device waits, another may write what it reads.
-            if let OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait = op.kind {
+            if let OpKind::RemoteStart { .. }
+            | OpKind::DmaWait
+            | OpKind::SemaphoreSignal
+            | OpKind::CoreSignal
+            | OpKind::SemaphoreWait = op.kind
+            {
                 self.received.iter().for_each(|&memory| self.stores[memory].push(*pos));
             }
             *pos += 1;
@@ -435,7 +440,7 @@ impl<'k> Plan<'k> {
             | OpKind::ViewBitcast(_)
             | OpKind::SemaphoreAt => Place::Inline,
             OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait | OpKind::DeviceId => Place::Inline,
-            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => Place::Inline,
+            OpKind::SemaphoreSignal | OpKind::CoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => Place::Inline,
             OpKind::Const(_) | OpKind::Store | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) => Place::Inline,
         }
     }

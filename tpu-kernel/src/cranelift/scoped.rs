@@ -91,6 +91,7 @@ impl<'k> Body<'_, '_, 'k> {
         let (group, at) = self.values.semaphores[&op.operands[0]];
         let device = op.operands.get(2).map(|device| self.values.scalars[device]);
         let (action, by) = match (&op.kind, op.operands.get(1)) {
+            (OpKind::CoreSignal, Some(by)) => (Action::CoreSignal, Some(self.values.scalars[by])),
             (OpKind::SemaphoreSignal, Some(by)) => (Action::Signal, Some(self.values.scalars[by])),
             (OpKind::SemaphoreWait, Some(by)) => (Action::Wait, Some(self.values.scalars[by])),
             _ => (Action::Read, None),
@@ -127,7 +128,7 @@ impl<'k> Body<'_, '_, 'k> {
         let outcome = self.code.call(offset_of!(Helpers, semaphore), &args, Some(types::I64)).ok_or("a call without a result")?;
         match action {
             Action::Read => self.sites.push(site),
-            Action::Signal | Action::Wait | Action::End => self.fail_unless_zero(outcome, site),
+            Action::Signal | Action::CoreSignal | Action::Wait | Action::End => self.fail_unless_zero(outcome, site),
         }
         Ok(outcome)
     }

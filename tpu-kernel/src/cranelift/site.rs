@@ -143,6 +143,8 @@ pub(super) enum CopyStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Signal,
+    /// As a core of the device has it.
+    CoreSignal,
     Wait,
     Read,
     /// The end of its region: it must be at 0.

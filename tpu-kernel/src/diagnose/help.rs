@@ -93,6 +93,8 @@ fn rule(rule: &Rule) -> &'static str {
         Rule::MapRank { .. } => "an index map gives one block index for each dimension of the array",
         Rule::BlockShape { .. } => "give the block one size for each dimension of the array that is not squeezed",
         Rule::DuplicateName { .. } => "give each a name of its own",
+        Rule::CoreParallelAfterOthers => "make it the first dimension; the others may be parallel or arbitrary",
+        Rule::NoCores => "declare `semantics(core_parallel, …)`: only then do the cores of a device run side by side",
         Rule::ParallelAfterArbitrary => "move the parallel dimension to the front, or make it arbitrary",
         Rule::NeverWritten => "store to it on every path that matters, or remove the parameter",
         Rule::ArrayRank { .. } => "merge dimensions of the array before the launch",
@@ -142,6 +144,9 @@ pub(super) fn launch(error: &LaunchError) -> String {
         LaunchError::BlocksMissing { .. } => "the block sizes are the kernel's type parameters with the bound `Dim`".to_string(),
         LaunchError::Unbound { what, .. } => format!("what only outputs have, here the {what}, is set by its lower-case name"),
         LaunchError::BlockIndex { index, extent, block, blocks, .. } => index_help(*index, Some(*extent), Some(*block), *blocks),
+        LaunchError::Cores { cores, .. } => format!(
+            "give it {cores}, from a size or a block size of the launch, and loop over the rest inside, or in another dimension"
+        ),
         LaunchError::Steps { .. } => "pass 0 or more".to_string(),
         LaunchError::Alias { .. } => "give both the same sizes".to_string(),
         LaunchError::EmptyGrid { .. } => "give the grid at least one step for every block of the output".to_string(),
@@ -190,6 +195,8 @@ pub(super) fn run(error: &RunError) -> String {
         RunError::Unordered { .. } => {
             "put a signal and a wait between the two, or wait for the copy with the semaphore that counts it there".to_string()
         }
+        RunError::NoCore { cores: 0, .. } => "run it as machine code, where cores run side by side".to_string(),
+        RunError::NoCore { .. } => "cores count from 0, and one without steps does not run: give each core a step".to_string(),
         RunError::NoDevice { .. } => "devices count from 0; take the number modulo how many run the kernel".to_string(),
         RunError::AllWait { .. } => {
             "signal, or copy, before the wait, as often as is waited for; every device of a barrier has to come to it".to_string()

@@ -255,6 +255,18 @@ pub enum RunError {
         /// The access.
         loc: Loc,
     },
+    /// R021: a signal to a core that does not run the kernel.
+    #[error("a signal goes to core {core}, and the kernel runs on {}, at grid step {step:?}", cores_of(*.cores))]
+    NoCore {
+        /// The core.
+        core: i32,
+        /// How many there are; 0 where the interpreter runs one after the other.
+        cores: usize,
+        /// The grid step.
+        step: Vec<i32>,
+        /// The signal.
+        loc: Loc,
+    },
     /// R023: a signal or a copy to a device that does not run the kernel.
     #[error("{what} goes to device {device}, and the kernel runs on {devices}, numbered from 0, at grid step {step:?}")]
     NoDevice {
@@ -299,6 +311,14 @@ pub enum RunError {
         /// How many were asked for.
         bytes: usize,
     },
+}
+
+fn cores_of(cores: usize) -> String {
+    match cores {
+        0 => "an interpreter, which runs one core after the other".to_string(),
+        1 => "one core, number 0".to_string(),
+        _ => format!("{cores} cores, numbered from 0"),
+    }
 }
 
 fn unwaited(kind: SemaphoreKind) -> &'static str {
@@ -352,6 +372,7 @@ impl RunError {
             RunError::Revisited { .. } => "R018",
             RunError::Parallel { .. } => "R019",
             RunError::Unordered { .. } => "R020",
+            RunError::NoCore { .. } => "R021",
             RunError::NoDevice { .. } => "R023",
             RunError::AllWait { .. } => "R024",
         }
@@ -374,7 +395,7 @@ impl RunError {
             RunError::Deadlock { loc, .. } | RunError::SemaphoreLeft { loc, .. } | RunError::SemaphoreCount { loc, .. } => {
                 Some(loc)
             }
-            RunError::NoDevice { loc, .. } | RunError::AllWait { loc, .. } => Some(loc),
+            RunError::NoCore { loc, .. } | RunError::NoDevice { loc, .. } | RunError::AllWait { loc, .. } => Some(loc),
             RunError::On { error, .. } | RunError::Again { error } => error.loc(),
             RunError::Array { .. } | RunError::Count { .. } | RunError::OutOfMemory { .. } => None,
         }

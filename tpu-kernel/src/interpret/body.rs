@@ -16,6 +16,9 @@ use std::collections::HashMap;
 pub(super) struct Machine<'a> {
     kernel: &'a Kernel,
     binding: &'a Binding,
+    /// The core that runs, and how many there are: 1 that is alone, 0 where others run before or after it.
+    pub core: usize,
+    pub cores: usize,
     /// The running step.
     pub(super) step: Vec<i32>,
     pub(super) memories: Memories,
@@ -25,7 +28,7 @@ pub(super) struct Machine<'a> {
     /// Values that are defined, by number.
     pub(super) values: Vec<Option<Data>>,
     /// None before it is seeded.
-    random: Option<Random>,
+    pub random: Option<Random>,
     log: Log<'a>,
 }
 
@@ -43,6 +46,8 @@ impl<'a> Machine<'a> {
             counters: Counters::default(),
             values,
             random: None,
+            core: 0,
+            cores: 1,
             log,
         }
     }
@@ -154,14 +159,16 @@ impl<'a> Machine<'a> {
                 self.start_remote_copy(op)?;
                 return Ok(vec![]);
             }
-            OpKind::SemaphoreSignal | OpKind::SemaphoreWait => {
-                if let Some(&device) = op.operands.get(2) {
-                    self.alone(device, "a signal", op)?;
+            OpKind::SemaphoreSignal | OpKind::CoreSignal | OpKind::SemaphoreWait => {
+                match op.operands.get(2) {
+                    Some(&core) if op.kind == OpKind::CoreSignal => self.own_core(core, op)?,
+                    Some(&device) => self.alone(device, "a signal", op)?,
+                    None => {}
                 }
                 let (semaphore, by) = (self.get(op.operands[0]).semaphores(), i64::from(self.get(op.operands[1]).i32()));
                 let site = Site { step: &self.step, loc: &op.loc };
                 match op.kind {
-                    OpKind::SemaphoreSignal => self.counters.signal(semaphore, by, &site)?,
+                    OpKind::SemaphoreSignal | OpKind::CoreSignal => self.counters.signal(semaphore, by, &site)?,
                     _ => self.counters.wait(semaphore, by, &site)?,
                 }
                 return Ok(vec![]);
@@ -265,7 +272,7 @@ impl<'a> Machine<'a> {
                 unreachable!("`op` has those on memory")
             }
             OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => unreachable!("`op` has those on memory"),
-            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
+            OpKind::SemaphoreSignal | OpKind::CoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
                 unreachable!("`op` has those on semaphores")
             }
             OpKind::Load(_) | OpKind::Store | OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => {
@@ -467,6 +474,14 @@ impl<'a> Machine<'a> {
         match self.get(device).i32() {
             0 => Ok(()),
             device => Err(RunError::NoDevice { what, device, devices: 1, step: self.step.clone(), loc: op.loc.clone() }),
+        }
+    }
+
+    /// One core runs after the other, so that none signals another.
+    fn own_core(&self, core: Value, op: &Op) -> Result<(), RunError> {
+        match self.get(core).i32() {
+            core if usize::try_from(core) == Ok(self.core) => Ok(()),
+            core => Err(RunError::NoCore { core, cores: self.cores, step: self.step.clone(), loc: op.loc.clone() }),
         }
     }
 

@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 pub(super) struct Fetches<'a> {
     kernel: &'a Kernel,
     binding: &'a Binding,
+    grid: Vec<i32>,
     /// How many steps have begun.
     begun: u64,
     windows: Vec<Pipeline>,
@@ -50,11 +51,12 @@ impl Pipeline {
 }
 
 impl<'a> Fetches<'a> {
-    pub(super) fn new(kernel: &'a Kernel, binding: &'a Binding) -> Fetches<'a> {
-        let first = || Some(vec![0; binding.grid.len()]);
+    /// Before the first of the steps up to these extents.
+    pub(super) fn new(kernel: &'a Kernel, binding: &'a Binding, (first, grid): (&[i32], &[i32])) -> Fetches<'a> {
+        let first = || Some(first.to_vec());
         let inputs = kernel.inputs().filter(|(_, param)| param.window().is_some());
         let pipeline = |(at, _)| Pipeline { at, blocks: VecDeque::new(), next: first(), number: 0 };
-        Fetches { kernel, binding, begun: 0, windows: inputs.map(pipeline).collect() }
+        Fetches { kernel, binding, grid: grid.to_vec(), begun: 0, windows: inputs.map(pipeline).collect() }
     }
 
     /// Fetches what is due before the machine's step runs, and shows each window its block.
@@ -84,7 +86,7 @@ impl<'a> Fetches<'a> {
                     pipeline.blocks.push_back(Block { from: pipeline.number, index, elements });
                 }
                 pipeline.number += 1;
-                pipeline.next = pipeline.next.take().and_then(|mut step| advance(&mut step, &self.binding.grid).then_some(step));
+                pipeline.next = pipeline.next.take().and_then(|mut step| advance(&mut step, &self.grid).then_some(step));
             }
             pipeline.leave(now);
             if let Some(block) = pipeline.blocks.front().filter(|block| block.from == now) {

@@ -20,10 +20,11 @@ mod window;
 
 use crate::exec::{Args, RunError};
 use crate::ir::{Kernel, Literal, ParamKind, Revisit, Roots, Shape};
-use crate::launch::Binding;
+use crate::launch::{self, Binding};
 use arrays::Arrays;
 use body::Machine;
 use fetch::Fetches;
+use std::ops::Range;
 use tile::{Data, Tile};
 
 /// Runs the kernel over its whole grid.
@@ -47,15 +48,27 @@ pub fn run(kernel: &Kernel, binding: &Binding, args: &mut Args<'_, '_>) -> Resul
     room(kernel)?;
     let mut machine = Machine::new(kernel, binding, &mut *args.log);
     let mut arrays = Arrays::new(kernel, args.inputs, args.outputs);
-    enter(kernel, binding, &arrays, args.scalars, &mut machine)?;
-    let ended = steps(kernel, binding, &mut arrays, &mut machine);
+    arrays.unvisited(kernel, binding)?;
+    let launch::Split { axis, parts } = launch::split(kernel, binding);
+    machine.cores = if parts.len() > 1 { 0 } else { 1 };
+    let mut ended = Ok(());
+    for (core, part) in parts.into_iter().enumerate() {
+        machine.core = core;
+        // Each core has memory, semaphores and a generator of its own.
+        machine.random = None;
+        ended = enter(kernel, binding, &arrays, args.scalars, &mut machine)
+            .and_then(|()| steps(kernel, binding, (axis, part), &mut arrays, &mut machine))
+            .and_then(|()| machine.counters.end(0));
+        if ended.is_err() {
+            break;
+        }
+    }
     // Also after an error: outputs hold what was written before.
     arrays.finish(kernel, &mut machine);
-    ended?;
-    machine.counters.end(0)
+    ended
 }
 
-/// Gives each operand its memory, its semaphores or its scalar, and each array that is shared its memory.
+/// Gives each operand its memory, its semaphores or its scalar, and each array that is shared its memory, for a core that begins.
 fn enter(
     kernel: &Kernel,
     binding: &Binding,
@@ -63,7 +76,9 @@ fn enter(
     scalars: &[Literal],
     machine: &mut Machine<'_>,
 ) -> Result<(), RunError> {
-    for (at, param) in kernel.outputs() {
+    // Cores share arrays: the first one finds them as they came.
+    let first = machine.core == 0;
+    for (at, param) in kernel.outputs().filter(|_| first) {
         if let Some(elements) = arrays.shared(kernel, at) {
             machine.share(at, &param.name, elements?);
         }
@@ -74,6 +89,7 @@ fn enter(
         let shared = kernel.aliases().find(|&(output, input)| output == at || input == at);
         let data = match (&param.kind, nth, shared) {
             (ParamKind::Scalar, ..) => Data::Scalar(*scalars.next().expect("counted")),
+            (ParamKind::InArray(_) | ParamKind::OutArray(_), ..) if !first => continue,
             (ParamKind::InArray(_) | ParamKind::OutArray(_), _, Some((output, _))) => Data::Memory(machine.shared[&output].clone()),
             (ParamKind::InArray(_) | ParamKind::Prefetch(_), Some(nth), _) => {
                 Data::Memory(machine.memories.add(&param.name, arrays.input(nth)?))
@@ -89,12 +105,24 @@ fn enter(
     Ok(())
 }
 
-fn steps(kernel: &Kernel, binding: &Binding, arrays: &mut Arrays<'_, '_>, machine: &mut Machine<'_>) -> Result<(), RunError> {
-    arrays.unvisited(kernel, binding)?;
+/// Runs the steps of one core: those with these indices along that dimension.
+fn steps(
+    kernel: &Kernel,
+    binding: &Binding,
+    (axis, part): (usize, Range<i32>),
+    arrays: &mut Arrays<'_, '_>,
+    machine: &mut Machine<'_>,
+) -> Result<(), RunError> {
+    let mut first = vec![0; binding.grid.len()];
+    let mut grid = binding.grid.clone();
+    if let (Some(first), Some(end)) = (first.get_mut(axis), grid.get_mut(axis)) {
+        (*first, *end) = (part.start, part.end);
+    }
+    machine.step.clone_from(&first);
     // The block that each window shows; none before the first step.
     let mut blocks: Vec<Option<Vec<i32>>> = vec![None; kernel.params.len()];
     // When blocks of inputs are fetched shows only where what they are made from changes.
-    let mut early = Roots::of(kernel).changes_inputs(kernel).then(|| Fetches::new(kernel, binding));
+    let mut early = Roots::of(kernel).changes_inputs(kernel).then(|| Fetches::new(kernel, binding, (&first, &grid)));
     loop {
         // All maps before any check: those of inputs, then those of outputs.
         let mut indices: Vec<Option<Vec<i32>>> = vec![None; kernel.params.len()];
@@ -121,7 +149,7 @@ fn steps(kernel: &Kernel, binding: &Binding, arrays: &mut Arrays<'_, '_>, machin
             early.step(machine, arrays)?;
         }
         machine.region(&kernel.body, None)?;
-        if !advance(&mut machine.step, &binding.grid) {
+        if !advance(&mut machine.step, &grid) {
             break;
         }
     }

@@ -220,6 +220,12 @@ pub enum Rule {
     /// V027
     #[error("parallel grid dimensions must come before arbitrary ones")]
     ParallelAfterArbitrary,
+    /// V057
+    #[error("a core_parallel grid dimension must be the first")]
+    CoreParallelAfterOthers,
+    /// V058
+    #[error("a signal to a core takes a grid whose first dimension is core_parallel")]
+    NoCores,
     /// V028
     #[error("the output is never written: no path of the kernel stores to it")]
     NeverWritten,
@@ -473,6 +479,8 @@ impl Rule {
             Rule::ScalarBits { .. } => "V053",
             Rule::Barrier => "V055",
             Rule::ElsewhereOperand { .. } => "V056",
+            Rule::CoreParallelAfterOthers => "V057",
+            Rule::NoCores => "V058",
         }
     }
 }

@@ -177,6 +177,7 @@ pub fn infer(kind: &OpKind, operands: &[Type]) -> Result<Vec<Type>, Rule> {
         OpKind::DmaWait => return memory::dma_wait(operands),
         OpKind::RemoteStart { priority } => return memory::remote_start(operands, *priority),
         OpKind::SemaphoreSignal => return memory::semaphore_signal(operands),
+        OpKind::CoreSignal => return memory::core_signal(operands),
         OpKind::SemaphoreWait => return memory::count_semaphore(operands),
         OpKind::SemaphoreRead => memory::semaphore_read(operands)?,
         OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Size(_) | OpKind::DeviceId => {

@@ -46,6 +46,8 @@ pub struct GridDim {
 /// What the order of steps along a grid dimension means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Semantics {
+    /// Steps are split over the cores of a device, which run side by side and may signal one another.
+    CoreParallel,
     /// Steps are independent: they may run in any order or at once.
     Parallel,
     /// Steps run in order.
@@ -54,9 +56,18 @@ pub enum Semantics {
 }
 
 impl Semantics {
+    /// All of them, those that come first in a grid before.
+    pub const ALL: [Semantics; 3] = [Semantics::CoreParallel, Semantics::Parallel, Semantics::Arbitrary];
+
+    /// Whether steps along such a dimension are independent.
+    pub const fn is_parallel(self) -> bool {
+        matches!(self, Semantics::CoreParallel | Semantics::Parallel)
+    }
+
     /// The name used in text.
     pub const fn name(self) -> &'static str {
         match self {
+            Semantics::CoreParallel => "core_parallel",
             Semantics::Parallel => "parallel",
             Semantics::Arbitrary => "arbitrary",
         }
@@ -235,6 +246,11 @@ impl Param {
 }
 
 impl Kernel {
+    /// Whether the cores of a device run side by side, and may wait for one another; else one may run after the other.
+    pub fn is_side_by_side(&self) -> bool {
+        self.grid.first().is_some_and(|dim| dim.semantics == Semantics::CoreParallel)
+    }
+
     /// The type of a value.
     pub fn ty(&self, value: Value) -> Type {
         self.types[value.0 as usize]

@@ -180,6 +180,8 @@ pub enum OpKind {
     },
     /// `semaphore_signal semaphore, i32[, device]`: adds, on this device or on that one.
     SemaphoreSignal,
+    /// Adds to a semaphore as another core of the device has it. Operands: the semaphore, the amount, the core.
+    CoreSignal,
     /// `semaphore_wait semaphore, i32`: waits until the count is at least that, and takes it off.
     SemaphoreWait,
     /// The count of a semaphore, i32.
@@ -316,6 +318,7 @@ impl OpKind {
             OpKind::DmaWait => "dma_wait",
             OpKind::RemoteStart { .. } => "remote_dma_start",
             OpKind::SemaphoreSignal => "semaphore_signal",
+            OpKind::CoreSignal => "core_signal",
             OpKind::SemaphoreWait => "semaphore_wait",
             OpKind::SemaphoreRead => "semaphore_read",
             OpKind::DeviceId => "device_id",
@@ -377,6 +380,7 @@ impl OpKind {
                 | OpKind::DmaWait
                 | OpKind::RemoteStart { .. }
                 | OpKind::SemaphoreSignal
+                | OpKind::CoreSignal
                 | OpKind::SemaphoreWait
                 | OpKind::SemaphoreRead
                 | OpKind::PrngSeed

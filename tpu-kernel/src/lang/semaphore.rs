@@ -124,6 +124,17 @@ impl<S> Semaphore<S> {
         session::emit(OpKind::SemaphoreSignal, &operands, Loc::caller());
     }
 
+    /// Adds `n` to this semaphore as a core of the same device has it, in a kernel whose first grid dimension is `core_parallel`. A core
+    /// that does not run the kernel is an error while it runs (R021).
+    #[track_caller]
+    pub fn signal_on_core(self, core: impl IntoScalar<i32>, n: impl IntoScalar<i32>)
+    where
+        S: Single,
+    {
+        let operands = [self.raw, n.into_scalar().raw(), core.into_scalar().raw()];
+        session::emit(OpKind::CoreSignal, &operands, Loc::caller());
+    }
+
     /// Adds `n`.
     #[track_caller]
     pub fn signal(self, n: impl IntoScalar<i32>)

@@ -14,9 +14,15 @@ use crate::ir::{BlockDim, DType, Kernel, Loc, Param, SizeExpr, SizeFault, SizeId
 ///
 /// `inputs` has the element type and the shape of each input array, in the order of the kernel's inputs.
 pub fn bind(kernel: &Kernel, chip: &Chip, inputs: &[(DType, Vec<usize>)], config: &Config) -> Result<Binding, LaunchError> {
-    let binding = numbers(kernel, inputs, config)?;
+    let binding = Binding { cores: chip.cores_together, ..numbers(kernel, inputs, config)? };
     if binding.grid.contains(&0) {
         return empty(kernel, binding);
+    }
+    if let (Some(dim), Some(&extent)) = (kernel.grid.first().filter(|_| kernel.is_side_by_side()), binding.grid.first())
+        && usize::try_from(extent) != Ok(chip.cores_together)
+    {
+        let (dimension, loc) = (dim.name.clone(), dim.loc.clone());
+        return Err(LaunchError::Cores { dimension, extent, cores: chip.cores_together, chip: chip.name, loc });
     }
     if binding.grid.iter().try_fold(1i64, |n, &d| n.checked_mul(i64::from(d))).is_none() {
         let loc = kernel.grid.first().map_or(Loc::UNKNOWN, |d| d.loc.clone());
@@ -37,7 +43,7 @@ pub fn bind(kernel: &Kernel, chip: &Chip, inputs: &[(DType, Vec<usize>)], config
     Ok(binding)
 }
 
-/// The numbers of one launch, before any of the checks that need them.
+/// The numbers of one launch on one core, before any of the checks that need them.
 pub fn numbers(kernel: &Kernel, inputs: &[(DType, Vec<usize>)], config: &Config) -> Result<Binding, LaunchError> {
     let params: Vec<(&Param, &[SizeExpr])> = kernel.inputs().filter_map(|(_, p)| Some((p, p.array()?))).collect();
     if params.len() != inputs.len() {
@@ -67,7 +73,7 @@ pub fn numbers(kernel: &Kernel, inputs: &[(DType, Vec<usize>)], config: &Config)
         let what = || format!("grid dimension `{}` ({})", dim.name, dim.extent.display(&kernel.sizes));
         grid.push(extent(&dim.extent, what, &dim.loc, &value)?);
     }
-    Ok(Binding { sizes: sizes_i32, grid, arrays })
+    Ok(Binding { cores: 1, sizes: sizes_i32, grid, arrays })
 }
 
 fn check_input(kernel: &Kernel, param: &Param, declared: &[SizeExpr], dtype: DType, shape: &[usize]) -> Result<(), LaunchError> {

@@ -289,6 +289,20 @@ pub enum LaunchError {
         /// Where the operand is declared.
         loc: Loc,
     },
+    /// L023
+    #[error("{} along the core_parallel dimension `{dimension}`: {chip} has {} for a kernel, and each takes one", counted(&(*.extent as usize), "step"), counted(.cores, "core"))]
+    Cores {
+        /// The dimension.
+        dimension: String,
+        /// Its steps.
+        extent: i32,
+        /// The cores of the chip that run a kernel together.
+        cores: usize,
+        /// The chip.
+        chip: &'static str,
+        /// Where the dimension is declared.
+        loc: Loc,
+    },
     /// L022
     #[error("scalar `{scalar}` counts steps of the grid, and is {value}")]
     Steps {
@@ -369,6 +383,7 @@ impl LaunchError {
             LaunchError::Smem { .. } => "L020",
             LaunchError::Alias { .. } => "L021",
             LaunchError::Steps { .. } => "L022",
+            LaunchError::Cores { .. } => "L023",
         }
     }
 
@@ -396,6 +411,7 @@ impl LaunchError {
             | LaunchError::Smem { loc, .. }
             | LaunchError::Alias { loc, .. }
             | LaunchError::Steps { loc, .. }
+            | LaunchError::Cores { loc, .. }
             | LaunchError::ElementStart { loc, .. } => loc,
         }
     }

@@ -3,6 +3,7 @@
 
 mod bind;
 mod binding;
+mod cores;
 mod cost;
 mod coverage;
 mod error;
@@ -17,6 +18,7 @@ mod vmem;
 
 pub use bind::{bind, numbers};
 pub use binding::Binding;
+pub use cores::{Split, split};
 pub use cost::{Cost, cost};
 pub use error::LaunchError;
 pub(crate) use exact::scalar;

@@ -73,7 +73,7 @@ fn go(kernel: &Kernel, shapes: &[&[usize]]) -> Result<Binding, LaunchError> {
 #[test]
 fn sizes_grid_and_shapes_are_bound() {
     let binding = go(&vector(&identity), &[&[1000]]).unwrap();
-    assert_eq!(binding, Binding { sizes: vec![1000], grid: vec![8], arrays: vec![vec![1000], vec![1000]] });
+    assert_eq!(binding, Binding { cores: 1, sizes: vec![1000], grid: vec![8], arrays: vec![vec![1000], vec![1000]] });
 }
 
 #[test]

@@ -390,7 +390,7 @@ impl Lowering<'_> {
             }
             OpKind::LoadScalar => memory::scalars::load(self, operands).map(one),
             OpKind::StoreScalar => memory::scalars::store(self, operands).map(|()| vec![]),
-            OpKind::SemaphoreAt | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
+            OpKind::SemaphoreAt | OpKind::SemaphoreSignal | OpKind::CoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => {
                 unreachable!("these are native everywhere")
             }
             OpKind::LoadMasked(shape) => {

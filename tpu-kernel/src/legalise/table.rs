@@ -56,7 +56,7 @@ pub fn native(chip: &Chip, kind: &OpKind, operands: &[Type]) -> bool {
         }
         OpKind::View { strides, .. } => strides.iter().all(|&s| s == 1) && memory::native(operands[0]),
         OpKind::DmaStart { add, .. } => !add && memory::native(operands[0]),
-        OpKind::SemaphoreAt | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => true,
+        OpKind::SemaphoreAt | OpKind::SemaphoreSignal | OpKind::CoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => true,
         OpKind::If | OpKind::For | OpKind::While | OpKind::Scoped => true,
     }
 }

@@ -188,6 +188,7 @@ pub(super) fn has_effect(region: &Region) -> bool {
                 | OpKind::DmaWait
                 | OpKind::RemoteStart { .. }
                 | OpKind::SemaphoreSignal
+                | OpKind::CoreSignal
                 | OpKind::SemaphoreWait
                 | OpKind::While
                 | OpKind::PrngSeed

@@ -196,7 +196,7 @@ impl<'a> Function<'a> {
                 return Ok(());
             }
             OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => return self.copy(op),
-            OpKind::SemaphoreSignal | OpKind::SemaphoreWait => {
+            OpKind::SemaphoreSignal | OpKind::CoreSignal | OpKind::SemaphoreWait => {
                 self.semaphore(op);
                 return Ok(());
             }

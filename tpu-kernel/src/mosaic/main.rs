@@ -127,8 +127,10 @@ fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> S
     let semantics: Vec<String> = match kernel.grid.as_slice() {
         [] => vec!["#tpu.dimension_semantics<arbitrary>".to_string()],
         grid => {
-            let semantics =
-                grid.iter().enumerate().map(|(axis, dim)| if apart(kernel, axis) { dim.semantics } else { Semantics::Arbitrary });
+            let semantics = grid.iter().enumerate().map(|(axis, dim)| match dim.semantics {
+                Semantics::Parallel if !apart(kernel, axis) => Semantics::Arbitrary,
+                semantics => semantics,
+            });
             semantics.map(|s| format!("#tpu.dimension_semantics<{}>", s.name())).collect()
         }
     };

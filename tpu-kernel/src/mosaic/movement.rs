@@ -211,10 +211,11 @@ impl Function<'_> {
 
     pub(super) fn semaphore(&mut self, op: &Op) {
         let (semaphore, count) = (self.name(op.operands[0]), self.name(op.operands[1]));
-        if let Some(&device) = op.operands.get(2) {
-            let (device, text) = (self.name(device), spelled(self.ty(op.operands[0])));
+        if let Some(&other) = op.operands.get(2) {
+            let (other, text) = (self.name(other), spelled(self.ty(op.operands[0])));
+            let which = if op.kind == OpKind::CoreSignal { "0, 1" } else { "1, 0" };
             self.effect(format!(
-                "\"tpu.sem_signal\"({semaphore}, {count}, {device}) <{{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}}> : ({text}, i32, i32) -> ()"
+                "\"tpu.sem_signal\"({semaphore}, {count}, {other}) <{{operandSegmentSizes = array<i32: 1, 1, {which}, 0>}}> : ({text}, i32, i32) -> ()"
             ));
             return;
         }

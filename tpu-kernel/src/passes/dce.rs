@@ -99,7 +99,7 @@ impl<'a> Marker<'a> {
                 OpKind::Print(_) | OpKind::PrngSeed | OpKind::PrngBits(_) => true,
                 OpKind::StoreScalar | OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => true,
                 // A read sees what others signal; it stays where they do.
-                OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => true,
+                OpKind::SemaphoreSignal | OpKind::CoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead => true,
                 OpKind::Load(_) | OpKind::LoadScalar | OpKind::View { .. } | OpKind::SemaphoreAt => {
                     // The extents of an array are known to the launch only.
                     let array = matches!(types[op.operands[0].0 as usize], Type::Array(..));

@@ -139,11 +139,12 @@ impl<'a> Verifier<'a> {
         self.names(kernel.grid.iter().map(|d| At(&d.name, &d.loc)));
         self.names(kernel.params.iter().map(|p| At(&p.name, &p.loc)));
         let mut arbitrary = false;
-        for dim in &kernel.grid {
+        for (index, dim) in kernel.grid.iter().enumerate() {
             let at = At(&dim.name, &dim.loc);
             self.size_expr(&dim.extent, 0, at);
-            let out_of_order = arbitrary && dim.semantics == Semantics::Parallel;
-            self.check(!out_of_order, || Rule::ParallelAfterArbitrary, at);
+            self.check(!arbitrary || !dim.semantics.is_parallel(), || Rule::ParallelAfterArbitrary, at);
+            let late = index > 0 && dim.semantics == Semantics::CoreParallel;
+            self.check(!late, || Rule::CoreParallelAfterOthers, at);
             arbitrary |= dim.semantics == Semantics::Arbitrary;
         }
         alias::check(self);

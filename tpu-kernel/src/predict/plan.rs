@@ -293,7 +293,7 @@ impl<'a> Planner<'a> {
             // The scalar unit's, and copies: elsewhere.
             OpKind::LoadScalar | OpKind::StoreScalar | OpKind::View { .. } | OpKind::ViewSqueezed(_) | OpKind::SemaphoreAt => {}
             OpKind::DmaStart { .. } | OpKind::RemoteStart { .. } | OpKind::DmaWait => {}
-            OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead | OpKind::Scoped => {}
+            OpKind::SemaphoreSignal | OpKind::CoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead | OpKind::Scoped => {}
             OpKind::Transpose(_) | OpKind::Rotate { .. } | OpKind::Extract(_) => {
                 now(moved(source, 1.0, rates));
                 fact.layout = Layout::default();

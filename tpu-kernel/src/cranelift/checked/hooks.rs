@@ -125,9 +125,11 @@ impl Running<'_> {
         let request = At { agent, step: &self.grid, loc };
         let place = (watch.borrow().group(agent, group), at);
         match action {
-            Action::Signal => {
+            Action::Signal | Action::CoreSignal => {
                 let other = match &self.seat {
                     _ if device == HERE => agent,
+                    Some(seat) if action == Action::CoreSignal => seat.other_core(device, &self.grid, loc)?,
+                    None if action == Action::CoreSignal && device != 0 => return self.no_core(device, loc).map(|()| DONE),
                     Some(seat) => seat.other("a signal", device, &self.grid, loc)?,
                     None if device == 0 => agent,
                     None => return self.no_device("a signal", device, loc).map(|()| DONE),

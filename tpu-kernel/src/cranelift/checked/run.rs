@@ -15,11 +15,12 @@ use super::outputs::{Again, Output, never};
 use super::region::Region;
 use super::touched::Touched;
 use super::watch::{At, Watch, Watched};
-use super::{CheckedExecutable, hooks};
+use super::{CheckedExecutable, hooks, several};
 use crate::exec::{Args, Checking, RunError};
-use crate::ir::{self, MAX_RANK, ParamKind, Roots, Semantics, Type};
-use crate::launch::Binding;
+use crate::ir::{self, MAX_RANK, ParamKind, Roots, Type};
+use crate::launch::{Binding, Split, split};
 use std::cell::RefCell;
+use std::rc::Rc;
 use tpu_microkernels::stream;
 use tpu_microkernels::tile::Rng;
 
@@ -33,12 +34,34 @@ pub(super) struct Run<'c, 'd, 'r, 'a, 'b> {
     refs: Vec<RefSlot>,
     /// By operand: the block that its window shows.
     open: Vec<Option<[i32; MAX_RANK]>>,
-    /// By operand: of output windows.
-    outputs: Vec<Option<Output>>,
+    /// What the cores of a device share.
+    shared: Rc<RefCell<Shared>>,
     /// By operand: the array behind a window, as a memory by number, where others reach it, too.
     behind: Vec<Option<usize>>,
     /// What memory holds that nothing has written; poison where there is none.
     garbage: Option<Random>,
+}
+
+/// What the cores of a device share in a launch.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// By operand: of output windows.
+    outputs: Vec<Option<Output>>,
+    /// How many cores have steps left.
+    running: usize,
+}
+
+impl Shared {
+    /// Of a launch that this driver begins, with so many cores.
+    pub(super) fn new(driver: &Driver<'_, '_, '_>, cores: usize) -> Result<Rc<RefCell<Shared>>, RunError> {
+        let params = &driver.exe.kernel.params;
+        let output = |at: usize| match driver.window(at).filter(|(param, _)| param.role == Role::Output) {
+            Some((param, array)) => Output::new(&params[at], (param, array)).map(Some),
+            None => Ok(None),
+        };
+        let outputs = (0..params.len()).map(output).collect::<Result<_, _>>()?;
+        Ok(Rc::new(RefCell::new(Shared { outputs, running: cores })))
+    }
 }
 
 /// Runs a kernel.
@@ -48,6 +71,9 @@ pub(super) fn run(
     args: &mut Args<'_, '_>,
     checking: Checking,
 ) -> Result<(), RunError> {
+    if checked.split(binding).parts.len() > 1 {
+        return several::run(checked, binding, std::slice::from_mut(args), checking);
+    }
     let binding = checked.bound(binding);
     let watch = RefCell::new(watch(checked, &binding, 1, checking));
     let mut driver = Driver::new(&checked.exe, &binding, args)?;
@@ -55,8 +81,9 @@ pub(super) fn run(
     let result = match binding.grid.iter().any(|&n| n <= 0) {
         true => Ok(()),
         false => Run::new(checked, &mut driver, &watch, checking).and_then(|mut run| {
-            run.know(0, None)?;
-            run.begin(0);
+            run.know(0, None, &mut |_| false)?;
+            let shared = Shared::new(run.driver, 1)?;
+            run.begin(0, shared);
             run.steps()
         }),
     };
@@ -64,6 +91,26 @@ pub(super) fn run(
     stream::done();
     checked.exe.pool.give(std::mem::take(&mut driver.memory));
     result
+}
+
+/// Several agents.
+pub(super) struct Among<'k> {
+    pub agents: usize,
+    /// Of each device.
+    pub cores: usize,
+    /// The memories, by number, that devices reach of one another.
+    pub reached: Vec<usize>,
+    pub checked: &'k CheckedExecutable,
+}
+
+impl Among<'_> {
+    /// Whether a memory is an array, which the cores of a device share.
+    pub(super) fn is_array(&self, number: usize) -> bool {
+        // What stands for an array behind a window is none of the roots.
+        let Some(root) = self.checked.roots.get(number) else { return true };
+        let kind = root.param.map(|at| &self.checked.exe.kernel.params[at].kind);
+        matches!(kind, Some(ParamKind::InArray(_) | ParamKind::OutArray(_)))
+    }
 }
 
 impl CheckedExecutable {
@@ -74,9 +121,15 @@ impl CheckedExecutable {
         Binding { arrays, ..binding.clone() }
     }
 
+    /// How the steps are split over the cores that run side by side. Other parallel steps are cores of their own already.
+    pub(super) fn split(&self, binding: &Binding) -> Split {
+        let cores = if self.exe.kernel.is_side_by_side() { binding.cores } else { 1 };
+        split(&self.exe.kernel, &Binding { cores, ..binding.clone() })
+    }
+
     /// How many leading dimensions of the grid are parallel.
     fn parallel(&self) -> usize {
-        self.exe.kernel.grid.iter().take_while(|dim| dim.semantics == Semantics::Parallel).count()
+        self.exe.kernel.grid.iter().take_while(|dim| dim.semantics.is_parallel()).count()
     }
 }
 
@@ -104,54 +157,69 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         let agent = watch.borrow_mut().enlist(&checked.exe.tables.semaphores);
         driver.running.watched = Some(Watched { watch, agent });
         let (open, behind, garbage) = (vec![None; params], vec![None; params], garbage(checking));
-        Ok(Run { checked, driver, checking, watch, agent, refs: vec![], open, outputs: vec![], behind, garbage })
+        let shared = Shared::new(driver, 1)?;
+        Ok(Run { checked, driver, checking, watch, agent, refs: vec![], open, shared, behind, garbage })
     }
 
     /// What is known of memory in a launch, the next of those that are known. `among`: how many agents there are, and which memories
-    /// they reach of one another.
-    pub(super) fn know(&mut self, launch: usize, among: Option<(usize, &[usize])>) -> Result<(), RunError> {
-        self.refs = self.driver.enter().0;
-        let mut memories = self.memories(among.map_or(1, |(agents, _)| agents))?;
-        if let Some((agents, reached)) = among {
-            for &number in reached {
-                let touched = Touched::new(memories[number].elements(), agents, true)?;
-                memories[number].touched = Some(touched.owned(self.agent..self.agent + 1, launch));
+    /// they reach of one another. `common`: those that it has in common with the agent before.
+    pub(super) fn know(
+        &mut self,
+        launch: usize,
+        among: Option<&Among<'_>>,
+        common: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<(), RunError> {
+        // Cores share arrays: the first one says what they hold.
+        let fresh = among.is_none_or(|among| self.agent % among.cores == 0);
+        self.refs = self.driver.enter(fresh).0;
+        if fresh {
+            self.driver.unvisited();
+        }
+        let mut memories = self.memories(among.map_or(1, |among| among.agents))?;
+        if let Some(among) = among {
+            for (number, memory) in memories.iter_mut().enumerate() {
+                let is_array = among.is_array(number);
+                if !among.reached.contains(&number) && !(is_array && among.cores > 1) {
+                    continue;
+                }
+                let touched = Touched::new(memory.elements(), among.agents, true)?;
+                // An array is there once a core of the device has begun.
+                let first = if is_array { self.agent / among.cores * among.cores } else { self.agent };
+                let cores = if is_array { among.cores } else { 1 };
+                memory.touched = Some(touched.owned(first..first + cores, launch));
             }
         }
-        self.watch.borrow_mut().know(self.agent, memories, |_| false);
+        self.watch.borrow_mut().know(self.agent, memories, common);
         Ok(())
     }
 
     /// Begins a launch that is known.
-    pub(super) fn begin(&mut self, launch: usize) {
+    pub(super) fn begin(&mut self, launch: usize, shared: Rc<RefCell<Shared>>) {
         self.watch.borrow_mut().begin(self.agent, launch);
+        self.shared = shared;
     }
 
     /// Runs the steps of a launch.
     pub(super) fn steps(&mut self) -> Result<(), RunError> {
         let kernel = &self.checked.exe.kernel;
-        let grid = self.driver.binding.grid.clone();
-        let output = |at| match self.driver.window(at).filter(|(param, _)| param.role == Role::Output) {
-            Some((param, array)) => Output::new(&kernel.params[at], (param, array)).map(Some),
-            None => Ok(None),
-        };
-        self.outputs = (0..kernel.params.len()).map(output).collect::<Result<_, _>>()?;
+        let (first, grid) = self.driver.extents();
         self.open.fill(None);
-        let (refs, extents) = self.driver.enter();
+        let (refs, extents) = self.driver.enter(false);
         self.refs = refs;
         let parallel = self.checked.parallel();
-        let threads = grid[..parallel].iter().fold(1u64, |all, &n| all.saturating_mul(u64::from(n.unsigned_abs())));
+        let own = grid[..parallel].iter().zip(&first).map(|(&end, &first)| u64::from(end.abs_diff(first)));
+        let threads = own.fold(1u64, u64::saturating_mul);
         // All agents have the same order: it is drawn anew.
         let order = match self.checking.seed {
             0 => Permutation::identity(threads),
             seed => Permutation::drawn(threads, &mut Random::new(seed)),
         };
         self.scramble();
+        let zeros = vec![0; grid.len()];
         let mut rng = Rng::default();
         let mut context = self.driver.context(&extents, &raw mut rng);
         hooks::install(&mut context.helpers);
         let mut blocks = vec![[0i32; MAX_RANK]; kernel.params.len()];
-        self.driver.unvisited();
         let ahead = self.checked.exe.ahead;
         for place in 0..threads {
             let thread = order.at(place);
@@ -163,10 +231,10 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                 // SAFETY: it points to `rng`, which nothing else uses now.
                 unsafe { *context.rng = Rng::default() };
             }
-            self.watch.borrow_mut().agents[self.agent].thread = thread as u32 + 1;
-            indices(&mut self.driver.running.grid, &grid, parallel, thread);
-            let mut pipelines = if ahead { Pipeline::all(kernel, grid.len()) } else { vec![] };
-            pipelines.iter_mut().for_each(|pipeline| pipeline.next.clone_from(&self.driver.running.grid));
+            indices(&mut self.driver.running.grid, (&first, &grid), parallel, thread);
+            let number = numbered(&self.driver.running.grid[..parallel], &self.driver.binding.grid);
+            self.watch.borrow_mut().agents[self.agent].thread = number;
+            let mut pipelines = if ahead { Pipeline::all(kernel, &self.driver.running.grid) } else { vec![] };
             loop {
                 self.maps(&mut context, &mut blocks, if ahead { OUTPUTS } else { ALL })?;
                 // What the step leaves is in the arrays before a block of an array that is shared is fetched.
@@ -188,7 +256,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                 if status != 0 {
                     return Err(self.driver.failure(context.error, &self.checked.exe.tables.sites));
                 }
-                if !advance(&mut self.driver.running.grid[parallel..], &grid[parallel..]) {
+                if !advance(&mut self.driver.running.grid[parallel..], &zeros[parallel..], &grid[parallel..]) {
                     break;
                 }
             }
@@ -219,7 +287,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             pipeline.push(blocks[at], slot);
         }
         let parallel = pipeline.next.len() - arbitrary.len();
-        pipeline.ended = !advance(&mut pipeline.next[parallel..], arbitrary);
+        pipeline.ended = !advance(&mut pipeline.next[parallel..], &vec![0; arbitrary.len()], arbitrary);
         pipeline.number += 1;
         Ok(())
     }
@@ -316,14 +384,14 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         self.leave(at)?;
         let thread = self.thread();
         let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
-        if let Some(output) = &self.outputs[at] {
+        if let Some(output) = &self.shared.borrow().outputs[at] {
             let (operand, step) = (declared.name.clone(), self.driver.running.grid.clone());
             let block = index[..param.block.len()].to_vec();
             match output.again(&block, thread) {
                 Again::New => {}
                 Again::Same if param.read_back => {}
                 Again::Same => return Err(RunError::Revisited { operand, block, step, loc: declared.loc.clone() }),
-                Again::Other(other) => return Err(self.shared(at, &block, other)),
+                Again::Other(other) => return Err(self.shared_block(at, &block, other)),
             }
         }
         let (array, copy) = (*array, self.driver.memory.pointer());
@@ -370,7 +438,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
                 if param.role == Role::Input {
                     let bytes = param.dtype.bytes();
                     param.rows(&array, index, |_, outside, length| shadow[outside / bytes..][..length / bytes].fill(0));
-                } else if let Some(output) = self.outputs[at].as_ref().filter(|_| param.read_back) {
+                } else if let Some(output) = self.shared.borrow().outputs[at].as_ref().filter(|_| param.read_back) {
                     output.read_back((param, &array), index, shadow);
                 }
             }
@@ -381,7 +449,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         };
         self.refs[at] = slot;
         self.open[at] = Some(*index);
-        let output = self.outputs[at].is_some();
+        let output = param.role == Role::Output;
         let mut watch = self.watch.borrow_mut();
         let number = watch.number(self.agent, at);
         let memory = &mut watch.memories[number];
@@ -403,7 +471,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
     }
 
     /// The error of a block that several parallel steps visit.
-    fn shared(&mut self, at: usize, block: &[i32], other: u32) -> RunError {
+    fn shared_block(&self, at: usize, block: &[i32], other: u32) -> RunError {
         let declared = &self.checked.exe.kernel.params[at];
         let step = self.driver.running.grid.clone();
         let dimension = self.watch.borrow().dimension(other, self.thread());
@@ -414,7 +482,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
     /// Writes the block of a window back that it shows.
     fn leave(&mut self, at: usize) -> Result<(), RunError> {
         let Some(index) = self.open[at].take() else { return Ok(()) };
-        if self.outputs[at].is_some() {
+        if self.driver.window(at).is_some_and(|(param, _)| param.role == Role::Output) {
             self.reach(at, &index, true)?;
         }
         let base = self.driver.memory.pointer();
@@ -424,13 +492,14 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
         // SAFETY: the index was found inside when the block was opened.
         unsafe { param.close(array, &index, base.add(param.offset)) };
-        let Some(output) = &mut self.outputs[at] else { return Ok(()) };
+        let shared = &mut *self.shared.borrow_mut();
+        let Some(output) = &mut shared.outputs[at] else { return Ok(()) };
         let declared = &self.checked.exe.kernel.params[at];
         match output.leave(declared, (param, array), &index, shadow.as_deref(), (thread, self.checking.unwritten))? {
             None => Ok(()),
             Some(other) => {
                 let block = index[..param.block.len()].to_vec();
-                Err(self.shared(at, &block, other))
+                Err(self.shared_block(at, &block, other))
             }
         }
     }
@@ -481,11 +550,14 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             self.watch.borrow_mut().finish(self.agent)?;
         }
         self.leave_all()?;
-        if self.checking.unwritten {
+        // Whoever is the last of the cores looks at what all of them have written.
+        let mut shared = self.shared.borrow_mut();
+        shared.running -= 1;
+        if self.checking.unwritten || shared.running > 0 {
             return Ok(());
         }
         for (at, param) in self.checked.exe.kernel.outputs() {
-            if let (Some(output), Some(window), None) = (&self.outputs[at], self.driver.window(at), &param.alias) {
+            if let (Some(output), Some(window), None) = (&shared.outputs[at], self.driver.window(at), &param.alias) {
                 output.complete(param, window)?;
             }
             let watch = self.watch.borrow();
@@ -500,15 +572,21 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
     }
 }
 
-/// The first steps of a thread: its indices along parallel dimensions, and 0 along the others.
-fn indices(step: &mut [i32], grid: &[i32], parallel: usize, thread: u64) {
+/// The first step of a thread: its indices along parallel dimensions, between these, and 0 along the others.
+fn indices(step: &mut [i32], (first, grid): (&[i32], &[i32]), parallel: usize, thread: u64) {
     step.fill(0);
     let mut rest = thread;
     for axis in (0..parallel).rev() {
-        let extent = grid[axis].unsigned_abs().max(1) as u64;
-        step[axis] = (rest % extent) as i32;
+        let extent = u64::from(grid[axis].abs_diff(first[axis])).max(1);
+        step[axis] = first[axis] + (rest % extent) as i32;
         rest /= extent;
     }
+}
+
+/// The number of a thread among those of all cores, counted from 1.
+fn numbered(indices: &[i32], grid: &[i32]) -> u32 {
+    let number = |all: u32, (&index, &extent): (&i32, &i32)| all.wrapping_mul(extent as u32).wrapping_add(index as u32);
+    indices.iter().zip(grid).fold(0, number).wrapping_add(1)
 }
 
 /// Of a block, along each dimension of the operand: the elements that lie inside the array, and where the block begins there.

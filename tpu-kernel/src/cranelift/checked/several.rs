@@ -1,4 +1,4 @@
-//! A checked run of several devices: each with memory and semaphores of its own, all watched together.
+//! A checked run of several devices or cores: each with memory and semaphores of its own, all watched together.
 //!
 //! Rules: what is in order is a matter of signals and waits, never of who happened to run first. Where the kernel has a barrier each
 //! device runs two launches in a row without waiting for the others in between, since that is what a barrier has to stand: arrays
@@ -6,17 +6,17 @@
 
 use super::super::crew::{Crew, Seat};
 use super::super::driver::Driver;
-use super::super::mesh::finish;
+use super::super::mesh::{drivers, finish};
 use super::super::schedule::{self, Agents, Body};
 use super::super::site::Site;
 use super::super::window::Array;
 use super::CheckedExecutable;
-use super::run::{Run, watch};
+use super::run::{Among, Run, Shared, watch};
 use super::watch::Watch;
 use crate::exec::{Args, Checking, RunError};
-use crate::ir::SemaphoreKind;
 use crate::launch::Binding;
 use std::cell::RefCell;
+use std::rc::Rc;
 use tpu_microkernels::stream;
 
 /// Those that run, and what is watched of them.
@@ -69,7 +69,7 @@ impl Spare {
     }
 }
 
-/// Runs a kernel on as many devices as there are lists of arrays.
+/// Runs a kernel on as many devices as there are lists of arrays, on each core of them.
 pub(super) fn run(
     checked: &CheckedExecutable,
     binding: &Binding,
@@ -78,52 +78,60 @@ pub(super) fn run(
 ) -> Result<(), RunError> {
     let exe = &checked.exe;
     let binding = &checked.bound(binding);
-    let has_barrier = exe.tables.semaphores.iter().any(|group| matches!(group.kind, SemaphoreKind::Barrier(_)));
+    let has_barrier = exe.tables.semaphores.iter().any(|group| !group.is_of_launch());
     let launches = if has_barrier && devices.len() > 1 { 2 } else { 1 };
     let mut spare = vec![];
     for _ in 1..launches {
         spare.extend(devices.iter().map(|_| Spare::of(checked, binding)).collect::<Result<Vec<_>, _>>()?);
     }
-    let watch = RefCell::new(watch(checked, binding, 1, checking));
-    let fleet = Fleet { crew: Crew::new(devices.len(), 1, checking.seed), watch: &watch };
+    let split = checked.split(binding);
+    let cores = split.parts.len();
+    let watch = RefCell::new(watch(checked, binding, cores, checking));
+    let fleet = Fleet { crew: Crew::new(devices.len(), cores, checking.seed), watch: &watch };
     let crew = &fleet.crew;
-    let mut drivers = vec![];
-    for (at, args) in devices.iter_mut().enumerate() {
-        let mut driver = Driver::new(exe, binding, args).map_err(|error| crew.on(at, error))?;
-        driver.device = at as i32;
-        drivers.push(driver);
-    }
+    let mut drivers = drivers(exe, binding, devices, crew, &split)?;
     if binding.grid.iter().any(|&n| n <= 0) || drivers.is_empty() {
-        drivers.iter_mut().for_each(Driver::share);
+        drivers.chunks_mut(cores).for_each(Driver::share_all);
         return Ok(());
     }
-    let reached: Vec<usize> = exe.tables.sites.iter().filter_map(remote_target).collect();
+    let reached = exe.tables.sites.iter().filter_map(remote_target).collect();
+    let among = Among { agents: crew.agents(), cores, reached, checked };
     let mut bodies: Vec<Body<'_>> = vec![];
-    let count = drivers.len();
-    for (agent, driver) in drivers.iter_mut().enumerate() {
+    for (device, drivers) in drivers.chunks_mut(cores).enumerate() {
         // The arrays of each launch: inputs that share an output's array are that array.
-        let given = driver.arrays.clone();
-        let mut arrays = vec![given.clone()];
-        arrays.extend(spare.get_mut(agent).map(|spare| spare.arrays(&given)));
-        let mut run = Run::new(checked, driver, &watch, checking).map_err(|error| crew.on(agent, error))?;
-        for (launch, arrays) in arrays.iter_mut().enumerate() {
-            run.driver.arrays.clone_from(arrays);
-            run.driver.share();
-            arrays.clone_from(&run.driver.arrays);
-            run.know(launch, Some((count, &reached))).map_err(|error| crew.on(agent, error))?;
+        let given = drivers[0].arrays.clone();
+        let mut each = vec![(given.clone(), None)];
+        each.extend(spare.get_mut(device).map(|spare| (spare.arrays(&given), None)));
+        for (arrays, shared) in &mut each {
+            drivers[0].arrays.clone_from(arrays);
+            drivers[0].share();
+            arrays.clone_from(&drivers[0].arrays);
+            *shared = Some(Shared::new(&drivers[0], cores).map_err(|error| crew.on(device * cores, error))?);
         }
-        bodies.push(Box::new(move |way| {
-            run.driver.running.seat = Some(Seat::new(crew, agent, way));
-            let mut each = arrays.iter().enumerate();
-            let result = each.try_for_each(|(launch, arrays)| {
+        let each: Vec<(Vec<Option<Array>>, Rc<RefCell<Shared>>)> =
+            each.into_iter().filter_map(|(arrays, shared)| Some((arrays, shared?))).collect();
+        for (core, driver) in drivers.iter_mut().enumerate() {
+            let agent = device * cores + core;
+            let mut run = Run::new(checked, driver, &watch, checking).map_err(|error| crew.on(agent, error))?;
+            for (launch, (arrays, _)) in each.iter().enumerate() {
                 run.driver.arrays.clone_from(arrays);
-                run.begin(launch);
-                let done = run.steps();
-                done.map_err(|error| if launch > 0 { RunError::Again { error: Box::new(error) } } else { error })
-            });
-            run.driver.running.seat = None;
-            result
-        }));
+                let mut common = |number| core > 0 && among.is_array(number);
+                run.know(launch, Some(&among), &mut common).map_err(|error| crew.on(agent, error))?;
+            }
+            let each = each.clone();
+            bodies.push(Box::new(move |way| {
+                run.driver.running.seat = Some(Seat::new(crew, agent, way));
+                let mut each = each.iter().enumerate();
+                let result = each.try_for_each(|(launch, (arrays, shared))| {
+                    run.driver.arrays.clone_from(arrays);
+                    run.begin(launch, shared.clone());
+                    let done = run.steps();
+                    done.map_err(|error| if launch > 0 { RunError::Again { error: Box::new(error) } } else { error })
+                });
+                run.driver.running.seat = None;
+                result
+            }));
+        }
     }
     let outcome = schedule::run(&fleet, bodies);
     stream::done();
@@ -133,7 +141,7 @@ pub(super) fn run(
     finish(crew, outcome)?;
     let mut watch = watch.borrow_mut();
     watch.settle()?;
-    (0..count).try_for_each(|agent| watch.ended(agent, |_| true).map_err(|error| crew.on(agent, error)))
+    (0..crew.agents()).try_for_each(|agent| watch.ended(agent, |_| true).map_err(|error| crew.on(agent, error)))
 }
 
 /// The memory, by number, that a copy to a device writes there.

@@ -81,7 +81,7 @@ impl Watch {
 
     /// The memories of one more launch of an agent, of which shadows are among them, by number there; those that it shares with the
     /// agent before it.
-    pub(super) fn know(&mut self, agent: usize, memories: Vec<Memory>, shared: impl Fn(usize) -> bool) {
+    pub(super) fn know(&mut self, agent: usize, memories: Vec<Memory>, shared: &mut dyn FnMut(usize) -> bool) {
         let launch = self.agents[agent].launches.len();
         let mut numbers: Vec<usize> = vec![];
         let mut own = self.memories.len();
@@ -114,7 +114,10 @@ impl Watch {
     /// That an agent knows that another has begun the launch, before it signals a semaphore there that is the launch's own.
     pub(super) fn may_signal(&self, other: usize, (group, which): Place, at: At<'_>) -> Result<(), RunError> {
         let semaphore = &self.semaphores[group];
-        if !semaphore.is_of_launch() || self.clocks.knows_begun(at.agent, other, self.agents[at.agent].launch) {
+        let (first, launch) = (other / self.cores * self.cores, self.agents[at.agent].launch);
+        // A device begins with all its cores.
+        let has_begun = (first..first + self.cores).any(|core| self.clocks.knows_begun(at.agent, core, launch));
+        if !semaphore.is_of_launch() || has_begun {
             return Ok(());
         }
         let (memory, index) = (format!("semaphore {}", semaphore.named(which)), None);

@@ -136,7 +136,7 @@ impl Case {
             .params
             .iter()
             .map(|p| p.window().map_or(vec![], |w| w.array.iter().map(|e| e.eval(&size).unwrap() as usize).collect()));
-        let binding = Binding { sizes: sizes.to_vec(), grid, arrays: arrays.collect() };
+        let binding = Binding { cores: 1, sizes: sizes.to_vec(), grid, arrays: arrays.collect() };
         Case { kernel, binding }
     }
 

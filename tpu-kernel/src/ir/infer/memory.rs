@@ -247,6 +247,12 @@ pub(super) fn semaphore_signal(operands: &[Type]) -> Result<Vec<Type>, Rule> {
     }
 }
 
+/// A semaphore of signals, a number, and a core.
+pub(super) fn core_signal(operands: &[Type]) -> Result<Vec<Type>, Rule> {
+    count(operands, 3)?;
+    semaphore_signal(operands)
+}
+
 /// A semaphore of signals and a number.
 pub(super) fn count_semaphore(operands: &[Type]) -> Result<Vec<Type>, Rule> {
     count(operands, 2)?;

@@ -142,6 +142,7 @@ pub(super) const ROWS: &[Row] = &[
     row(DMA, "dma_wait", ["source, target, dma semaphore, rows", "", "", "all", "Waits for the bytes of such a copy and takes them off. Where nothing is left to bring them: an error, R011.", "`tpu.wait_dma`"]),
 
     row(SEMAPHORE, "semaphore_at", ["semaphores, indices", "", "semaphore", "", "One of an array of semaphores. Outside: an error, R001.", "`tpu.memref_slice`, `tpu.memref_squeeze`"]),
+    row(SEMAPHORE, "core_signal", ["semaphore, i32, core", "", "", "", "Adds to it as another core of the device has it, where the first grid dimension is `core_parallel`. No such core: R021.", "`tpu.sem_signal`"]),
     row(SEMAPHORE, "semaphore_signal", ["regular or barrier semaphore, i32, device", "", "", "", "Adds to it, here or on that device. Below 0 or beyond 2^31 - 1: an error, R013; no such device: R023.", "`tpu.sem_signal`"]),
     row(SEMAPHORE, "semaphore_wait", ["regular or barrier semaphore, i32", "", "", "", "Waits until it is at least n, and takes n off. Where nothing is left to signal: an error, R011.", "`tpu.sem_wait`"]),
     row(SEMAPHORE, "semaphore_read", ["semaphore", "", "i32 scalar", "", "Its count.", "`tpu.sem_read`"]),

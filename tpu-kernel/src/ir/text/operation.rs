@@ -360,6 +360,7 @@ impl Parser<'_> {
             }
             "dma_wait" => Form::Known(OpKind::DmaWait),
             "semaphore_signal" => Form::Known(OpKind::SemaphoreSignal),
+            "core_signal" => Form::Known(OpKind::CoreSignal),
             "semaphore_wait" => Form::Known(OpKind::SemaphoreWait),
             "semaphore_read" => Form::Known(OpKind::SemaphoreRead),
             "device_id" => Form::Known(OpKind::DeviceId),

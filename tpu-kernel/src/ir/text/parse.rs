@@ -359,9 +359,9 @@ impl<'a> Parser<'a> {
         let name = self.name()?;
         self.expect("=")?;
         let extent = self.size_expr()?;
-        let semantics = [Semantics::Parallel, Semantics::Arbitrary].into_iter().find(|s| self.is_word(s.name()));
+        let semantics = Semantics::ALL.into_iter().find(|s| self.is_word(s.name()));
         let Some(semantics) = semantics else {
-            return self.unexpected("`parallel` or `arbitrary`");
+            return self.unexpected("`core_parallel`, `parallel` or `arbitrary`");
         };
         self.advance();
         Ok(GridDim { name, extent, semantics, loc: self.loc(start)? })

@@ -378,9 +378,12 @@ impl<'a> Printer<'a> {
                 self.operands(f, operands)?;
                 if *priority != 0 { write!(f, " priority {priority}") } else { Ok(()) }
             }
-            OpKind::DmaWait | OpKind::SemaphoreSignal | OpKind::SemaphoreWait | OpKind::SemaphoreRead | OpKind::DeviceId => {
-                self.operands(f, operands)
-            }
+            OpKind::DmaWait
+            | OpKind::SemaphoreSignal
+            | OpKind::CoreSignal
+            | OpKind::SemaphoreWait
+            | OpKind::SemaphoreRead
+            | OpKind::DeviceId => self.operands(f, operands),
             OpKind::ProgramId(axis) | OpKind::NumPrograms(axis) => {
                 write!(f, " {axis}")?;
                 self.operands(f, operands)

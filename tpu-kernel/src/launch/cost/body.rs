@@ -148,6 +148,7 @@ impl<'a> Counter<'a> {
             | OpKind::SemaphoreAt
             | OpKind::DmaWait
             | OpKind::SemaphoreSignal
+            | OpKind::CoreSignal
             | OpKind::SemaphoreWait
             | OpKind::SemaphoreRead
             | OpKind::DeviceId

@@ -33,7 +33,7 @@ impl Tracker<'_> {
                     self.defined(rows, "the number of rows of a copy", &loc);
                 }
             }
-            OpKind::SemaphoreSignal | OpKind::SemaphoreWait => {
+            OpKind::SemaphoreSignal | OpKind::CoreSignal | OpKind::SemaphoreWait => {
                 self.defined(op.operands[1], "the amount of a semaphore", &loc);
                 if let Some(&device) = op.operands.get(2) {
                     self.defined(device, "the device of a signal", &loc);

@@ -48,13 +48,15 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// What an operation reaches on another device is there as it is here: an operand that a launch gives each device.
+    /// What an operation reaches on another device or core is there as it is here: an operand that a launch gives each device.
     pub(super) fn elsewhere(&mut self, op: &Op, at: At<'_>) {
         let reached: &[(usize, &'static str)] = match op.kind {
             OpKind::RemoteStart { .. } => &[(1, "the target of a copy"), (2, "the semaphore of a copy")],
             OpKind::SemaphoreSignal if op.operands.len() == 3 => &[(0, "a semaphore")],
+            OpKind::CoreSignal => &[(0, "a semaphore")],
             _ => &[],
         };
+        self.check(op.kind != OpKind::CoreSignal || self.kernel.is_side_by_side(), || Rule::NoCores, at);
         for &(operand, what) in reached {
             let root = match self.state[op.operands[operand].0 as usize] {
                 State::Live(root) => root.and_then(|index| self.kernel.params.get(index)),
