@@ -215,7 +215,7 @@ fn a_wait_for_one_of_two_signals_tells_of_neither() {
 
 /// Halves of one buffer: what is copied to one half is no race with reads of the other, strided or not.
 #[tpu_kernel]
-fn halves<OTHER: Dim>(
+fn halves<AT: Dim>(
     #[hbm([8, 128])] x: Hbm<f32, 2>,
     #[hbm([8, 128])] o: HbmOut<f32, 2>,
     #[scratch] mut buffer: Vmem<f32, (D<8>, D<128>)>,
@@ -230,7 +230,7 @@ fn halves<OTHER: Dim>(
     ready.wait(1);
     let part = buffer.view::<(D<4>, D<128>)>((0, 0));
     let arriving = copy_to_device(other, x.view::<(D<4>, D<128>)>((0, 0)), part).start(send, receive).wait_send();
-    let seen = buffer.load_at::<(D<4>, D<128>)>((OTHER::size() as i32, 0));
+    let seen = buffer.load_at::<(D<4>, D<128>)>((AT::size() as i32, 0));
     buffer.store_at((4, 0), seen + 1.0);
     arriving.wait();
     copy(buffer, o.view::<(D<8>, D<128>)>((0, 0))).start(local).wait();
@@ -238,8 +238,8 @@ fn halves<OTHER: Dim>(
 
 #[test]
 fn parts_that_do_not_meet_are_told_apart_also_across_devices() {
-    all_clean(&verdicts(2, |mesh, x, seed| halves().other(4).checked(seed).launch(mesh, x)));
-    let meet = verdicts(2, |mesh, x, seed| halves().other(3).checked(seed).launch(mesh, x));
+    all_clean(&verdicts(2, |mesh, x, seed| halves().at(4).checked(seed).launch(mesh, x)));
+    let meet = verdicts(2, |mesh, x, seed| halves().at(3).checked(seed).launch(mesh, x));
     let [read, copied] = ["R016: race: operand `buffer` is read at [3, 0]", "R020: race: operand `buffer` is copied to at [3, 0]"];
     assert!(meet.iter().all(|verdict| verdict.starts_with(read) || verdict.starts_with(copied)), "{meet:#?}");
 }
@@ -247,7 +247,7 @@ fn parts_that_do_not_meet_are_told_apart_also_across_devices() {
 /// Everyone tells both neighbours that it is there, waits for both, and gives its array to the left one. A neighbour that is ahead tells
 /// it twice, so that the other one may not be there; a second round, on a semaphore of the launch, holds it back.
 #[tpu_kernel]
-fn neighbours<N: Dim, ROUNDS: Dim>(
+fn neighbours<N: Dim, KR: Dim>(
     #[hbm([8, 128])] x: Hbm<f32, 2>,
     #[hbm([8, 128])] o: HbmOut<f32, 2>,
     #[scratch] send: DmaSemaphore,
@@ -260,7 +260,7 @@ fn neighbours<N: Dim, ROUNDS: Dim>(
     ready.signal_on(left, 1);
     ready.signal_on(right, 1);
     ready.wait(2);
-    if ROUNDS::size() > 1 {
+    if KR::size() > 1 {
         second.signal_on(left, 1);
         second.signal_on(right, 1);
         second.wait(2);
@@ -271,7 +271,7 @@ fn neighbours<N: Dim, ROUNDS: Dim>(
 #[test]
 fn report_37_a_barrier_of_neighbours_is_passed_by_one_that_is_ahead() {
     let run = |devices, rounds: usize| {
-        verdicts(devices, move |mesh, x, seed| neighbours().n(devices).rounds(rounds).checked(seed).launch(mesh, x))
+        verdicts(devices, move |mesh, x, seed| neighbours().n(devices).kr(rounds).checked(seed).launch(mesh, x))
     };
     all_clean(&run(6, 2));
     let single = run(6, 1);

@@ -196,7 +196,7 @@ pub(super) fn run(error: &RunError) -> String {
             "put a signal and a wait between the two, or wait for the copy with the semaphore that counts it there".to_string()
         }
         RunError::NoCore { cores: 0, .. } => "run it as machine code, where cores run side by side".to_string(),
-        RunError::NoCore { .. } => "cores count from 0, and one without steps does not run: give each core a step".to_string(),
+        RunError::NoCore { .. } => "cores count from 0; the index along the core_parallel dimension is the core".to_string(),
         RunError::NoDevice { .. } => "devices count from 0; take the number modulo how many run the kernel".to_string(),
         RunError::AllWait { .. } => {
             "signal, or copy, before the wait, as often as is waited for; every device of a barrier has to come to it".to_string()

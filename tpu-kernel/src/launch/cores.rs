@@ -34,27 +34,28 @@ mod tests {
     use super::*;
     use crate::ir::{Semantics, parse};
 
-    fn parts(semantics: &[Semantics], grid: &[i32], cores: usize) -> (usize, Vec<Range<i32>>) {
+    /// The dimension, and where each part begins and ends.
+    fn parts(semantics: &[Semantics], grid: &[i32], cores: usize) -> (usize, Vec<[i32; 2]>) {
         let dim = |(at, semantics): (usize, &Semantics)| format!("  grid i{at} = 1 {}\n", semantics.name());
         let dims: String = semantics.iter().enumerate().map(dim).collect();
         let kernel = parse(&format!("kernel @k() {{\n{dims}  body {{\n  }}\n}}\n")).unwrap();
         let binding = Binding { cores, sizes: vec![], grid: grid.to_vec(), arrays: vec![] };
         let Split { axis, parts } = split(&kernel, &binding);
-        (axis, parts)
+        (axis, parts.into_iter().map(|part| [part.start, part.end]).collect())
     }
 
     #[test]
     fn the_first_parallel_dimension_of_several_steps_is_split() {
         use Semantics::{Arbitrary, CoreParallel, Parallel};
-        assert_eq!(parts(&[Parallel], &[8], 1), (0, vec![0..8]));
-        assert_eq!(parts(&[Parallel], &[8], 2), (0, vec![0..4, 4..8]));
-        assert_eq!(parts(&[Parallel], &[5], 2), (0, vec![0..3, 3..5]));
-        assert_eq!(parts(&[Parallel], &[1], 2), (0, vec![0..1]));
-        assert_eq!(parts(&[Parallel, Parallel, Arbitrary], &[1, 3, 4], 2), (1, vec![0..2, 2..3]));
-        assert_eq!(parts(&[Parallel, Arbitrary], &[1, 3], 2), (0, vec![0..1]));
-        assert_eq!(parts(&[CoreParallel, Arbitrary], &[2, 3], 2), (0, vec![0..1, 1..2]));
-        assert_eq!(parts(&[Arbitrary], &[6], 2), (0, vec![0..6]));
-        assert_eq!(parts(&[], &[], 2), (0, vec![0..1]));
-        assert_eq!(parts(&[Parallel], &[i32::MAX], 2), (0, vec![0..1 << 30, 1 << 30..i32::MAX]));
+        assert_eq!(parts(&[Parallel], &[8], 1), (0, vec![[0, 8]]));
+        assert_eq!(parts(&[Parallel], &[8], 2), (0, vec![[0, 4], [4, 8]]));
+        assert_eq!(parts(&[Parallel], &[5], 2), (0, vec![[0, 3], [3, 5]]));
+        assert_eq!(parts(&[Parallel], &[1], 2), (0, vec![[0, 1]]));
+        assert_eq!(parts(&[Parallel, Parallel, Arbitrary], &[1, 3, 4], 2), (1, vec![[0, 2], [2, 3]]));
+        assert_eq!(parts(&[Parallel, Arbitrary], &[1, 3], 2), (0, vec![[0, 1]]));
+        assert_eq!(parts(&[CoreParallel, Arbitrary], &[2, 3], 2), (0, vec![[0, 1], [1, 2]]));
+        assert_eq!(parts(&[Arbitrary], &[6], 2), (0, vec![[0, 6]]));
+        assert_eq!(parts(&[], &[], 2), (0, vec![[0, 1]]));
+        assert_eq!(parts(&[Parallel], &[i32::MAX], 2), (0, vec![[0, 1 << 30], [1 << 30, i32::MAX]]));
     }
 }

@@ -170,7 +170,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         common: &mut dyn FnMut(usize) -> bool,
     ) -> Result<(), RunError> {
         // Cores share arrays: the first one says what they hold.
-        let fresh = among.is_none_or(|among| self.agent % among.cores == 0);
+        let fresh = among.is_none_or(|among| self.agent.is_multiple_of(among.cores));
         self.refs = self.driver.enter(fresh).0;
         if fresh {
             self.driver.unvisited();
@@ -179,7 +179,8 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         if let Some(among) = among {
             for (number, memory) in memories.iter_mut().enumerate() {
                 let is_array = among.is_array(number);
-                if !among.reached.contains(&number) && !(is_array && among.cores > 1) {
+                let is_shared = is_array && among.cores > 1;
+                if !is_shared && !among.reached.contains(&number) {
                     continue;
                 }
                 let touched = Touched::new(memory.elements(), among.agents, true)?;

@@ -69,6 +69,13 @@ impl Spare {
     }
 }
 
+/// One of the launches of a device that follow one another.
+#[derive(Clone)]
+struct Launch {
+    arrays: Vec<Option<Array>>,
+    shared: Rc<RefCell<Shared>>,
+}
+
 /// Runs a kernel on as many devices as there are lists of arrays, on each core of them.
 pub(super) fn run(
     checked: &CheckedExecutable,
@@ -100,20 +107,18 @@ pub(super) fn run(
     for (device, drivers) in drivers.chunks_mut(cores).enumerate() {
         // The arrays of each launch: inputs that share an output's array are that array.
         let given = drivers[0].arrays.clone();
-        let mut each = vec![(given.clone(), None)];
-        each.extend(spare.get_mut(device).map(|spare| (spare.arrays(&given), None)));
-        for (arrays, shared) in &mut each {
-            drivers[0].arrays.clone_from(arrays);
+        let mut each: Vec<Launch> = vec![];
+        for launch in 0..launches {
+            let own = if launch == 0 { Some(given.clone()) } else { spare.get_mut(device).map(|spare| spare.arrays(&given)) };
+            drivers[0].arrays = own.unwrap_or_default();
             drivers[0].share();
-            arrays.clone_from(&drivers[0].arrays);
-            *shared = Some(Shared::new(&drivers[0], cores).map_err(|error| crew.on(device * cores, error))?);
+            let shared = Shared::new(&drivers[0], cores).map_err(|error| crew.on(device * cores, error))?;
+            each.push(Launch { arrays: drivers[0].arrays.clone(), shared });
         }
-        let each: Vec<(Vec<Option<Array>>, Rc<RefCell<Shared>>)> =
-            each.into_iter().filter_map(|(arrays, shared)| Some((arrays, shared?))).collect();
         for (core, driver) in drivers.iter_mut().enumerate() {
             let agent = device * cores + core;
             let mut run = Run::new(checked, driver, &watch, checking).map_err(|error| crew.on(agent, error))?;
-            for (launch, (arrays, _)) in each.iter().enumerate() {
+            for (launch, Launch { arrays, .. }) in each.iter().enumerate() {
                 run.driver.arrays.clone_from(arrays);
                 let mut common = |number| core > 0 && among.is_array(number);
                 run.know(launch, Some(&among), &mut common).map_err(|error| crew.on(agent, error))?;
@@ -122,7 +127,7 @@ pub(super) fn run(
             bodies.push(Box::new(move |way| {
                 run.driver.running.seat = Some(Seat::new(crew, agent, way));
                 let mut each = each.iter().enumerate();
-                let result = each.try_for_each(|(launch, (arrays, shared))| {
+                let result = each.try_for_each(|(launch, Launch { arrays, shared })| {
                     run.driver.arrays.clone_from(arrays);
                     run.begin(launch, shared.clone());
                     let done = run.steps();
