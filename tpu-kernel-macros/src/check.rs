@@ -376,6 +376,16 @@ fn sizes(kernel: &Kernel, errors: &mut Errors) {
         );
         errors.at(name.span(), message);
     }
+    for (at, bound) in kernel.bounds.iter().enumerate() {
+        let name = &bound.size;
+        if kernel.is_scalar(name) {
+            errors.at(name.span(), format!("`{name}` is a scalar of the launch: bounds are of sizes that arrays have"));
+        } else if !in_arrays.contains(name) {
+            errors.at(name.span(), format!("no operand's array has a size `{name}`: they {}", sizes_of(&in_arrays)));
+        } else if kernel.bounds[..at].iter().any(|other| other.size == *name) {
+            errors.at(name.span(), format!("`{name}` is bounded twice"));
+        }
+    }
     for dim in &kernel.grid {
         crate::size::names(&dim.extent, &kernel.blocks, &mut |name| {
             if kernel.is_scalar(name) {

@@ -350,6 +350,10 @@ fn stage(model: &Kernel) -> TokenStream {
         };
         quote_spanned!(g.name.span()=> ::tpu_kernel::lang::expanded::grid(#text, #extent, ::tpu_kernel::ir::Semantics::#semantics);)
     });
+    let limits = model.bounds.iter().map(|bound| {
+        let (text, low, high) = (bound.size.to_string(), bound.low, bound.high);
+        quote!(::tpu_kernel::lang::expanded::bound(#text, #low, #high);)
+    });
     let effects = model.side_effects.then(|| quote!(::tpu_kernel::lang::expanded::side_effects();));
     let operands = params.iter().map(|p| operand(model, p));
     let aliases = params.iter().filter_map(|p| {
@@ -391,6 +395,7 @@ fn stage(model: &Kernel) -> TokenStream {
             #(#grid)*
             #(#operands)*
             #(#aliases)*
+            #(#limits)*
             #(#size_lets)*
             #(#index_lets)*
             #body

@@ -29,7 +29,7 @@ use proc_macro::TokenStream;
 /// `#[tpu_kernel(grid(i: m / BM, j: n / BN), semantics(parallel, arbitrary))]`: the grid's dimensions,
 /// slowest first, with their extents over named sizes and block sizes (`/` rounds up), and what the
 /// order of steps means (default `arbitrary`; `core_parallel` splits the first dimension over the cores of a chip, which run side by
-/// side). `side_effects` keeps a call on a chip where nothing uses its outputs.
+/// side). `bounds(n: 1..=4096)` says how small and large a size may be, so that one program on a chip serves all. `side_effects` keeps a call on a chip where nothing uses its outputs.
 #[proc_macro_attribute]
 pub fn tpu_kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand::kernel(attribute.into(), item.into()).into()

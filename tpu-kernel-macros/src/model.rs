@@ -18,8 +18,16 @@ pub(crate) struct Kernel {
     pub(crate) elements: Vec<(Ident, Ident)>,
     pub(crate) grid: Vec<GridDim>,
     pub(crate) side_effects: bool,
+    pub(crate) bounds: Vec<Bound>,
     pub(crate) params: Vec<Param>,
     pub(crate) body: Block,
+}
+
+/// The least and the greatest value of a named size.
+pub(crate) struct Bound {
+    pub(crate) size: Ident,
+    pub(crate) low: i32,
+    pub(crate) high: i32,
 }
 
 /// What the order of steps along a dimension means.

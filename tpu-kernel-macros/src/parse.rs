@@ -3,14 +3,16 @@
 use crate::check::ungrouped;
 use crate::errors::Errors;
 use crate::memory;
-use crate::model::{Cut, GridDim, Index, Kernel, Param, Role, Semantics, Window};
+use crate::model::{Bound, Cut, GridDim, Index, Kernel, Param, Role, Semantics, Window};
+
 use crate::pipeline;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, FnArg, GenericArgument, GenericParam, Ident, ItemFn, Pat, PathArguments, Token, Type, TypeParamBound};
+use syn::{Attribute, Expr, ExprLit, ExprRange, FnArg, GenericArgument, GenericParam, Ident, ItemFn, Lit, Pat, PathArguments};
+use syn::{RangeLimits, Token, Type, TypeParamBound};
 
 /// The classes of element types, as bounds, and those that each implies.
 const CLASSES: [(&str, &[&str]); 5] = [
@@ -23,11 +25,11 @@ const CLASSES: [(&str, &[&str]); 5] = [
 
 /// The function and its attribute as a model; what cannot be understood is reported and left out.
 pub(crate) fn kernel(attribute: TokenStream, item: ItemFn, errors: &mut Errors) -> Kernel {
-    let Arguments { grid, semantics, side_effects } = match syn::parse2(attribute) {
+    let Arguments { grid, semantics, bounds, side_effects } = match syn::parse2(attribute) {
         Ok(arguments) => arguments,
         Err(error) => {
             errors.push(error);
-            Arguments { grid: vec![], semantics: None, side_effects: false }
+            Arguments { grid: vec![], semantics: None, bounds: vec![], side_effects: false }
         }
     };
     let grid = dimensions(grid, semantics, errors);
@@ -45,22 +47,24 @@ pub(crate) fn kernel(attribute: TokenStream, item: ItemFn, errors: &mut Errors) 
         elements,
         grid,
         side_effects,
+        bounds,
         params,
         body,
     }
 }
 
-/// `grid(i: m / BM, …), semantics(parallel, …), side_effects`.
+/// `grid(i: m / BM, …), semantics(parallel, …), bounds(n: 1..=4096, …), side_effects`.
 struct Arguments {
     grid: Vec<(Ident, Expr)>,
     /// The words, and their tokens for errors about all of them.
     semantics: Option<(TokenStream, Vec<Ident>)>,
+    bounds: Vec<Bound>,
     side_effects: bool,
 }
 
 impl Parse for Arguments {
     fn parse(input: ParseStream<'_>) -> syn::Result<Arguments> {
-        let mut arguments = Arguments { grid: vec![], semantics: None, side_effects: false };
+        let mut arguments = Arguments { grid: vec![], semantics: None, bounds: vec![], side_effects: false };
         let mut seen: Vec<Ident> = vec![];
         while !input.is_empty() {
             let key: Ident = input.parse()?;
@@ -80,10 +84,13 @@ impl Parse for Arguments {
                     let tokens = if words.is_empty() { key.to_token_stream() } else { words.to_token_stream() };
                     arguments.semantics = Some((tokens, words.into_iter().collect()));
                 }
+                "bounds" => {
+                    inner = list(input, &key, "the bounds of sizes, as in `bounds(n: 1..=4096)`")?;
+                    arguments.bounds = inner.call(Punctuated::<Bound, Token![,]>::parse_terminated)?.into_iter().collect();
+                }
                 "side_effects" => arguments.side_effects = true,
                 _ => {
-                    let message =
-                        "unknown argument: a kernel takes `grid(i: m / BM, …)`, `semantics(parallel, …)` and `side_effects`";
+                    let message = "unknown argument: a kernel takes `grid(i: m / BM, …)`, `semantics(parallel, …)`, `bounds(n: 1..=4096)` and `side_effects`";
                     return Err(syn::Error::new(key.span(), message));
                 }
             }
@@ -107,6 +114,27 @@ fn list<'s>(input: ParseStream<'s>, key: &Ident, want: &str) -> syn::Result<syn:
     let inner;
     syn::parenthesized!(inner in input);
     Ok(inner)
+}
+
+impl Parse for Bound {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Bound> {
+        const WANT: &str = "the bounds of a size are two numbers, both included: `n: 1..=4096`";
+        let size: Ident = input.parse()?;
+        input.parse::<Token![:]>().map_err(|error| syn::Error::new(error.span(), WANT))?;
+        let range: Expr = input.parse()?;
+        let number = |end: &Option<Box<Expr>>| match end.as_deref() {
+            Some(Expr::Lit(ExprLit { lit: Lit::Int(n), .. })) => n.base10_parse::<i32>().ok(),
+            _ => None,
+        };
+        let Expr::Range(ExprRange { start, limits: RangeLimits::Closed(_), end, .. }) = &range else {
+            return Err(syn::Error::new_spanned(range, WANT));
+        };
+        match (number(start), number(end)) {
+            (Some(low), Some(high)) if low <= high => Ok(Bound { size, low, high }),
+            (Some(_), Some(_)) => Err(syn::Error::new_spanned(range, "no size is within these bounds: the least comes first")),
+            _ => Err(syn::Error::new_spanned(range, format!("{WANT}, from 0 to 2147483647"))),
+        }
+    }
 }
 
 struct GridItem {

@@ -93,6 +93,7 @@ fn rule(rule: &Rule) -> &'static str {
         Rule::MapRank { .. } => "an index map gives one block index for each dimension of the array",
         Rule::BlockShape { .. } => "give the block one size for each dimension of the array that is not squeezed",
         Rule::DuplicateName { .. } => "give each a name of its own",
+        Rule::Bound { .. } => "bound each size once, as in `n = 16 to 4096`",
         Rule::CoreParallelAfterOthers => "make it the first dimension; the others may be parallel or arbitrary",
         Rule::NoCores => "declare `semantics(core_parallel, …)`: only then do the cores of a device run side by side",
         Rule::ParallelAfterArbitrary => "move the parallel dimension to the front, or make it arbitrary",
@@ -144,6 +145,7 @@ pub(super) fn launch(error: &LaunchError) -> String {
         LaunchError::BlocksMissing { .. } => "the block sizes are the kernel's type parameters with the bound `Dim`".to_string(),
         LaunchError::Unbound { what, .. } => format!("what only outputs have, here the {what}, is set by its lower-case name"),
         LaunchError::BlockIndex { index, extent, block, blocks, .. } => index_help(*index, Some(*extent), Some(*block), *blocks),
+        LaunchError::Bounds { .. } => "widen the kernel's `bounds`, or split what is larger over several launches".to_string(),
         LaunchError::Cores { cores, .. } => format!(
             "give it {cores}, from a size or a block size of the launch, and loop over the rest inside, or in another dimension"
         ),

@@ -6,7 +6,8 @@
 
 use super::infer::infer;
 use super::{
-    BlockDim, DType, Fault, GridDim, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Region, Rule, SizeId, Space, Type, Value,
+    BlockDim, Bound, DType, Fault, GridDim, Kernel, Literal, Loc, Op, OpKind, Param, ParamKind, Region, Rule, SizeId, Space, Type,
+    Value,
 };
 
 /// A kernel under construction.
@@ -28,6 +29,7 @@ impl Builder {
             body: Region::default(),
             types: vec![],
             side_effects: false,
+            bounds: vec![],
             loc,
         };
         Builder { kernel, open: vec![Region::default()] }
@@ -40,6 +42,12 @@ impl Builder {
             self.kernel.sizes.len() - 1
         });
         SizeId(u32::try_from(at).expect("fewer than 2^32 sizes"))
+    }
+
+    /// Bounds a named size.
+    pub fn bound(&mut self, name: &str, low: i32, high: i32) {
+        let size = self.size(name);
+        self.kernel.bounds.push(Bound { size, low, high });
     }
 
     /// Appends a grid dimension.

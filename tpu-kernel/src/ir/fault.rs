@@ -220,6 +220,14 @@ pub enum Rule {
     /// V027
     #[error("parallel grid dimensions must come before arbitrary ones")]
     ParallelAfterArbitrary,
+    /// V059
+    #[error("size `{size}` {why}: bounds are from 0 on, the least first, one pair for each size, of sizes that arrays give")]
+    Bound {
+        /// The size.
+        size: String,
+        /// What is wrong.
+        why: &'static str,
+    },
     /// V057
     #[error("a core_parallel grid dimension must be the first")]
     CoreParallelAfterOthers,
@@ -479,6 +487,7 @@ impl Rule {
             Rule::ScalarBits { .. } => "V053",
             Rule::Barrier => "V055",
             Rule::ElsewhereOperand { .. } => "V056",
+            Rule::Bound { .. } => "V059",
             Rule::CoreParallelAfterOthers => "V057",
             Rule::NoCores => "V058",
         }

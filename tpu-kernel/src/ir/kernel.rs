@@ -26,6 +26,8 @@ pub struct Kernel {
     pub types: Vec<Type>,
     /// Whether a call counts also where nothing uses its outputs: it is neither left out nor merged with another one.
     pub side_effects: bool,
+    /// Sizes that stay within bounds, each once: one program on a chip serves all of them.
+    pub bounds: Vec<Bound>,
     /// Where the kernel is written.
     pub loc: Loc,
 }
@@ -46,7 +48,7 @@ pub struct GridDim {
 /// What the order of steps along a grid dimension means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Semantics {
-    /// Steps are split over the cores of a device, which run side by side and may signal one another.
+    /// Steps are the cores of a device, which run side by side and may signal one another.
     CoreParallel,
     /// Steps are independent: they may run in any order or at once.
     Parallel,
@@ -72,6 +74,17 @@ impl Semantics {
             Semantics::Arbitrary => "arbitrary",
         }
     }
+}
+
+/// The least and the greatest value of a named size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Bound {
+    /// The size.
+    pub size: SizeId,
+    /// Its least value.
+    pub low: i32,
+    /// Its greatest value.
+    pub high: i32,
 }
 
 /// An operand of a kernel.

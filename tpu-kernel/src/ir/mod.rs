@@ -24,7 +24,7 @@ mod types;
 pub use builder::Builder;
 pub use fault::{Fault, Rule};
 pub use infer::{MAX_VALUE_BYTES, dot_accumulator, infer, tile};
-pub use kernel::{BlockDim, GridDim, Kernel, MAX_DEPTH, Param, ParamKind, Semantics, Window};
+pub use kernel::{BlockDim, Bound, GridDim, Kernel, MAX_DEPTH, Param, ParamKind, Semantics, Window};
 pub use literal::Literal;
 pub use loc::Loc;
 pub use op::{DotDims, Op, OpKind, Region, RotateStride, Value};

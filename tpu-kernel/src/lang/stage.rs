@@ -373,6 +373,11 @@ pub fn prefetch<T: Element, const R: usize>(name: &str, array: Vec<SizeExpr>) ->
     Prefetch::wrap(declare(name, Type::Array(Space::Smem, T::DTYPE, R), ParamKind::Prefetch(array), Loc::caller()))
 }
 
+/// Bounds a named size.
+pub fn bound(name: &str, low: i32, high: i32) {
+    session::with(|s| s.builder.bound(name, low, high));
+}
+
 /// Says that a call of the kernel has effects beside its outputs.
 pub fn side_effects() {
     session::with(|s| s.builder.side_effects());

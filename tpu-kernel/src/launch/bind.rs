@@ -32,10 +32,12 @@ pub fn bind(kernel: &Kernel, chip: &Chip, inputs: &[(DType, Vec<usize>)], config
     if !config.allow.contains(&Allow::DotTypes) {
         products::check(kernel, chip)?;
     }
+    // On the chip bounded arrays are as large as they may be, whatever this launch has of them.
+    let largest = largest(kernel, &binding)?;
     if !config.allow.contains(&Allow::BlockShape) {
-        rules::check(kernel, chip, &binding)?;
+        rules::check(kernel, chip, &largest)?;
     }
-    vmem::check(kernel, chip, &binding)?;
+    vmem::check(kernel, chip, &largest)?;
     block_indices(kernel, &binding)?;
     if !config.allow.contains(&Allow::Unwritten) {
         coverage::check(kernel, &binding)?;
@@ -55,9 +57,27 @@ pub fn numbers(kernel: &Kernel, inputs: &[(DType, Vec<usize>)], config: &Config)
     }
     let sizes = Sizes::bind(kernel, &params, inputs, config)?;
     sizes.check_inputs(&params, inputs)?;
-    let sizes_i32 = sizes.finish()?;
-    let value = |SizeId(id): SizeId| sizes_i32.get(id as usize).map(|&n| i64::from(n));
+    sizes.check_bounds()?;
+    of_sizes(kernel, sizes.finish()?)
+}
 
+/// The binding of the largest arrays that a launch like this one may have: bounded sizes are the greatest they may be.
+pub fn largest(kernel: &Kernel, binding: &Binding) -> Result<Binding, LaunchError> {
+    if kernel.bounds.is_empty() {
+        return Ok(binding.clone());
+    }
+    let mut sizes = binding.sizes.clone();
+    for bound in &kernel.bounds {
+        if let Some(size) = sizes.get_mut(bound.size.0 as usize) {
+            *size = bound.high;
+        }
+    }
+    Ok(Binding { cores: binding.cores, ..of_sizes(kernel, sizes)? })
+}
+
+/// The shapes of arrays, and the grid, of these sizes.
+fn of_sizes(kernel: &Kernel, sizes: Vec<i32>) -> Result<Binding, LaunchError> {
+    let value = |SizeId(id): SizeId| sizes.get(id as usize).map(|&n| i64::from(n));
     let mut arrays = vec![vec![]; kernel.params.len()];
     for (at, param) in kernel.params.iter().enumerate() {
         if let Some(declared) = param.array() {
@@ -73,7 +93,7 @@ pub fn numbers(kernel: &Kernel, inputs: &[(DType, Vec<usize>)], config: &Config)
         let what = || format!("grid dimension `{}` ({})", dim.name, dim.extent.display(&kernel.sizes));
         grid.push(extent(&dim.extent, what, &dim.loc, &value)?);
     }
-    Ok(Binding { cores: 1, sizes: sizes_i32, grid, arrays })
+    Ok(Binding { cores: 1, sizes, grid, arrays })
 }
 
 fn check_input(kernel: &Kernel, param: &Param, declared: &[SizeExpr], dtype: DType, shape: &[usize]) -> Result<(), LaunchError> {
@@ -138,6 +158,21 @@ impl<'a> Sizes<'a> {
             }
         }
         Ok(sizes)
+    }
+
+    /// That bounded sizes are within their bounds.
+    fn check_bounds(&self) -> Result<(), LaunchError> {
+        for bound in &self.kernel.bounds {
+            let at = bound.size.0 as usize;
+            let Some(Some((value, source, loc))) = self.values.get(at) else { continue };
+            if i32::try_from(*value).is_ok_and(|value| (bound.low..=bound.high).contains(&value)) {
+                continue;
+            }
+            let operand = if let Source::Operand(operand) = source { Some(operand.clone()) } else { None };
+            let (size, loc) = (self.kernel.sizes[at].clone(), loc.clone());
+            return Err(LaunchError::Bounds { size, value: *value, operand, low: bound.low, high: bound.high, loc });
+        }
+        Ok(())
     }
 
     /// Expressions and constants in the shapes of inputs.

@@ -289,6 +289,22 @@ pub enum LaunchError {
         /// Where the operand is declared.
         loc: Loc,
     },
+    /// L024
+    #[error("size `{size}` is {value}{}, outside its bounds: {low} to {high}", .operand.as_ref().map(|operand| format!(", by operand `{operand}`")).unwrap_or_default())]
+    Bounds {
+        /// The size.
+        size: String,
+        /// Its value.
+        value: usize,
+        /// The operand that gives it; else the launch does.
+        operand: Option<String>,
+        /// The least value.
+        low: i32,
+        /// The greatest value.
+        high: i32,
+        /// Where the operand is declared, or the kernel.
+        loc: Loc,
+    },
     /// L023
     #[error("{} along the core_parallel dimension `{dimension}`: {chip} has {} for a kernel, and each takes one", counted(&(*.extent as usize), "step"), counted(.cores, "core"))]
     Cores {
@@ -384,6 +400,7 @@ impl LaunchError {
             LaunchError::Alias { .. } => "L021",
             LaunchError::Steps { .. } => "L022",
             LaunchError::Cores { .. } => "L023",
+            LaunchError::Bounds { .. } => "L024",
         }
     }
 
@@ -412,6 +429,7 @@ impl LaunchError {
             | LaunchError::Alias { loc, .. }
             | LaunchError::Steps { loc, .. }
             | LaunchError::Cores { loc, .. }
+            | LaunchError::Bounds { loc, .. }
             | LaunchError::ElementStart { loc, .. } => loc,
         }
     }

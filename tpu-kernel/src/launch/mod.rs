@@ -16,7 +16,7 @@ mod target;
 mod tests;
 mod vmem;
 
-pub use bind::{bind, numbers};
+pub use bind::{bind, largest, numbers};
 pub use binding::Binding;
 pub use cores::{Split, split};
 pub use cost::{Cost, cost};

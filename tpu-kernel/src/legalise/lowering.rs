@@ -85,6 +85,9 @@ pub(super) fn lower(source: &Kernel, chip: &Chip) -> Result<Kernel, Illegal> {
     for size in &source.sizes {
         lowering.builder.size(size);
     }
+    for bound in &source.bounds {
+        lowering.builder.bound(&source.sizes[bound.size.0 as usize], bound.low, bound.high);
+    }
     for dim in &source.grid {
         lowering.builder.grid_dim(dim.clone());
     }

@@ -4,6 +4,7 @@
 //! scratch; index maps take the first three. A whole array has no window. A kernel without a grid is one step. A squeezed dimension is 1 in the window. Where one
 //! dimension of a window counts in elements, all do.
 
+use super::bounded::program;
 use super::control;
 use super::function::{Function, element, location, spelled};
 use super::memory::memref;
@@ -18,7 +19,9 @@ use std::collections::HashSet;
 
 /// The Mosaic text of a verified kernel for one binding.
 pub fn print(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Illegal> {
-    let mut legal = legalise(kernel, chip)?;
+    let (kernel, binding) = program(kernel, binding, chip)?;
+    let binding = &*binding;
+    let mut legal = legalise(&kernel, chip)?;
     drop_last_unchanged(&mut legal);
     let kernel = &legal;
     if binding.grid.contains(&0) {

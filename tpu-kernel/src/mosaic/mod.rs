@@ -11,6 +11,7 @@
 //! Where the hardware decides and not this text: whether denormals survive, which NaN is made, how near its own functions,
 //! division and remainder of floats are, and which zero an extremum takes.
 
+mod bounded;
 mod call;
 mod control;
 mod elementwise;

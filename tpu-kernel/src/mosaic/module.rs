@@ -4,6 +4,7 @@
 //! converted around its call. A scalar of a kernel is a tensor of rank 0. Values are numbered in order, so that the text
 //! depends on nothing but the calls that made it.
 
+use super::bounded::program;
 use super::call;
 use super::extent::Extent;
 use super::print;
@@ -99,6 +100,8 @@ impl Module {
     /// # Errors
     /// The kernel has no form on the chip, or the operands are not those of the binding.
     pub fn call(&mut self, kernel: &Kernel, binding: &Binding, operands: &[&Tensor]) -> Result<Vec<Tensor>, Illegal> {
+        let (kernel, binding) = program(kernel, binding, &self.chip)?;
+        let (kernel, binding) = (&*kernel, &*binding);
         let text = print(kernel, binding, &self.chip)?;
         let chip = self.chip.name;
         let refuse = |reason| {

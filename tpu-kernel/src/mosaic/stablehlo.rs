@@ -1,8 +1,10 @@
 //! The StableHLO module of one kernel.
 //!
 //! Rules: arguments are the kernel's scalars (rank 0) and inputs in the order of its parameters, of the user's element
-//! types; results are the outputs in theirs.
+//! types; results are the outputs in theirs. Where sizes are bounded arrays are as large as they may be, and the sizes are scalars
+//! after all others.
 
+use super::bounded::program;
 use super::module::{Module, Tensor};
 use crate::chips::Chip;
 use crate::ir::{Kernel, ParamKind};
@@ -14,7 +16,7 @@ use crate::legalise::Illegal;
 /// # Errors
 /// The kernel has no form on the chip.
 pub fn stablehlo(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Illegal> {
-    write(Module::new(&kernel.name, chip), kernel, binding)
+    write(Module::new(&kernel.name, chip), (kernel, binding), chip)
 }
 
 /// The same with its arrays in device memory, as the kernel's windows take them: what libtpu estimates for the module is then
@@ -23,10 +25,12 @@ pub fn stablehlo(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<Stri
 /// # Errors
 /// The kernel has no form on the chip.
 pub fn stablehlo_placed(kernel: &Kernel, binding: &Binding, chip: &Chip) -> Result<String, Illegal> {
-    write(Module::new(&kernel.name, chip).placed(), kernel, binding)
+    write(Module::new(&kernel.name, chip).placed(), (kernel, binding), chip)
 }
 
-fn write(mut module: Module, kernel: &Kernel, binding: &Binding) -> Result<String, Illegal> {
+fn write(mut module: Module, (kernel, binding): (&Kernel, &Binding), chip: &Chip) -> Result<String, Illegal> {
+    let (kernel, binding) = program(kernel, binding, chip)?;
+    let (kernel, binding) = (&*kernel, &*binding);
     let mut operands: Vec<Tensor> = vec![];
     for (at, param) in kernel.params.iter().enumerate() {
         let shape = binding.arrays.get(at).map_or(&[][..], Vec::as_slice);

@@ -149,6 +149,7 @@ impl<'a> Verifier<'a> {
         }
         alias::check(self);
         given::check(self);
+        self.bounds();
         let mut windows = false;
         for (index, param) in kernel.params.iter().enumerate() {
             let late = windows && matches!(param.kind, ParamKind::Prefetch(_));

@@ -7,6 +7,7 @@
 
 mod backward;
 mod batch;
+mod bounds;
 mod error;
 mod function;
 mod fuse;
@@ -14,6 +15,7 @@ mod fuse;
 pub(crate) use backward::check_pair;
 pub use backward::{Backward, Meaning, check_gradient, meaning};
 pub use batch::batch;
+pub use bounds::{ReadInMap, by_scalars};
 pub use error::TransformError;
 pub use function::Function;
 pub(crate) use function::one_element;

@@ -47,7 +47,6 @@ pub(super) const ROWS: &[Row] = &[
 
     row(SEMAPHORE, "core_barrier", ["semaphore", "", "", "", "Waits for all cores of the chip.", "signals and waits; `tpu.barrier` is refused on a TensorCore"]),
 
-    row(PLACE, "core_index, core_count", ["", "", "i32 scalar", "i32", "Which core of the chip runs, and how many do.", "a grid dimension `core_parallel`; `core_id` is refused on a TensorCore"]),
     row(PLACE, "subcore_index, subcore_count", ["", "", "i32 scalar", "i32", "The same of a SparseCore's subcores.", "a grid dimension `subcore_parallel`"]),
 
     row(REGION, "pipeline", ["arrays", "grid, windows; region", "", "all", "A grid inside the kernel, with its own windows.", "`scf.for` with `enqueue_dma` and waits"]),

@@ -63,7 +63,7 @@ pub const TYPES: &[Entry] = &[
     entry(VALUE, "vmem<8x128xf32>", Implemented, "Memory of a static shape in a space.", "`memref<8x128xf32, #tpu.memory_space<vmem>>`"),
     entry(VALUE, "hbm<?x?xf32>", Implemented, "Memory whose shape is known at the launch.", "`memref<512x512xf32, #tpu.memory_space<any>>`: the launch's numbers"),
     entry(VALUE, "semaphore<2xdma>", Implemented, "Semaphores: `regular` ones count signals, `dma` ones bytes of copies. `semaphore<dma>` is a single one.", "`memref<2x!tpu.semaphore>`, `memref<2x!tpu.dma_semaphore>`"),
-    entry(VALUE, "semaphore<barrier>", Planned, "The semaphore that the devices of a collective kernel share.", "`tpu.sem_barrier`"),
+    entry(VALUE, "semaphore<barrier0>", Implemented, "The semaphore that the devices of a collective kernel share.", "`tpu.sem_barrier`"),
 
     entry(OPERAND, "in", Implemented, "A window on an input array; read only. Without blocks: the whole array in HBM, copied by hand.", "a memref with `window_params`"),
     entry(OPERAND, "out", Implemented, "A window on an output array; starts as poison. Without blocks: the whole array in HBM.", "a memref with `window_params`"),
@@ -72,9 +72,9 @@ pub const TYPES: &[Entry] = &[
     entry(OPERAND, "prefetch", Implemented, "An array in SMEM before the grid starts; index maps see it.", "counted by `scalar_prefetch`; an argument of every index map"),
     entry(OPERAND, "alias", Implemented, "An output that shares the array of an input: it starts as the input, and is it from then on.", "`output_operand_aliases`"),
 
+    entry(GRID, "core_parallel", Implemented, "Steps along the dimension, the first one, are the cores of a device, which run side by side.", "`#tpu.dimension_semantics<core_parallel>`"),
     entry(GRID, "parallel", Implemented, "Steps along the dimension are independent.", "`#tpu.dimension_semantics<parallel>`"),
     entry(GRID, "arbitrary", Implemented, "Steps run in order.", "`#tpu.dimension_semantics<arbitrary>`"),
-    entry(GRID, "core_parallel", Planned, "One step a core of the chip.", "`core_parallel`, one dimension at most"),
     entry(GRID, "subcore_parallel", Planned, "One step a subcore.", "`subcore_parallel`, one dimension at most"),
 
     entry(WINDOW, "128", Implemented, "A block of so many elements; starts at index × size.", "`window_bounds`; last dimension 128s, the one before 8s, or the whole"),

@@ -7,8 +7,8 @@
 use super::lex;
 use super::lex::{Lexer, MAX_NAME, Position, Token};
 use crate::ir::{
-    BlockDim, DType, GridDim, Kernel, Loc, MAX_DEPTH, Param, ParamKind, Pipelining, Region, Revisit, Semantics, Shape, SizeExpr,
-    SizeId, Type, Value, Window,
+    BlockDim, Bound, DType, GridDim, Kernel, Loc, MAX_DEPTH, Param, ParamKind, Pipelining, Region, Revisit, Semantics, Shape,
+    SizeExpr, SizeId, Type, Value, Window,
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -314,7 +314,16 @@ impl<'a> Parser<'a> {
         self.expect("@")?;
         let name = self.name()?;
         self.expect("(")?;
-        let sizes = self.list(")", |p| p.name())?;
+        let mut bounds = vec![];
+        let sizes = self.list(")", |p| {
+            let name = p.name()?;
+            if p.eat("=") {
+                let low = p.number("the least size")?;
+                p.expect_word("to")?;
+                bounds.push((name.clone(), low, p.number("the greatest size")?));
+            }
+            Ok(name)
+        })?;
         for (i, size) in sizes.iter().enumerate() {
             let id = u32::try_from(i).map(SizeId).or_else(|_| self.fail("more than 2^32 sizes"))?;
             self.size_ids.entry(size.clone()).or_insert(id);
@@ -326,8 +335,20 @@ impl<'a> Parser<'a> {
         let loc = self.loc(start)?;
         self.kernel_file = loc.file.clone();
         self.expect("{")?;
-        let mut kernel =
-            Kernel { name, sizes, grid: vec![], params: vec![], body: Region::default(), types: vec![], side_effects, loc };
+        let mut kernel = Kernel {
+            name,
+            sizes,
+            grid: vec![],
+            params: vec![],
+            body: Region::default(),
+            types: vec![],
+            side_effects,
+            bounds: vec![],
+            loc,
+        };
+        for (name, low, high) in bounds {
+            kernel.bounds.push(Bound { size: self.size_ids[&name], low, high });
+        }
         while self.is_word("grid") {
             kernel.grid.push(self.grid_dim()?);
         }

@@ -85,7 +85,12 @@ impl<'a> Printer<'a> {
 
     fn kernel(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let k = self.kernel;
-        let sizes: Vec<String> = k.sizes.iter().map(|s| word_or_quoted(s)).collect();
+        let size = |(at, name): (usize, &String)| {
+            let bound = k.bounds.iter().find(|bound| bound.size.0 as usize == at);
+            let bound = bound.map(|bound| format!(" = {} to {}", bound.low, bound.high)).unwrap_or_default();
+            format!("{}{bound}", word_or_quoted(name))
+        };
+        let sizes: Vec<String> = k.sizes.iter().enumerate().map(size).collect();
         let effects = if k.side_effects { " side_effects" } else { "" };
         writeln!(f, "kernel @{}({}){effects}{} {{", word_or_quoted(&k.name), sizes.join(", "), loc(&k.loc, None))?;
         for dim in &k.grid {

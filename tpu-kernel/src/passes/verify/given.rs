@@ -27,6 +27,28 @@ pub(super) fn check(verifier: &mut Verifier<'_>) {
     }
 }
 
+impl Verifier<'_> {
+    /// Bounds of sizes that arrays have, each of one size, in order.
+    pub(super) fn bounds(&mut self) {
+        let kernel = self.kernel;
+        for (at, bound) in kernel.bounds.iter().enumerate() {
+            let name = kernel.sizes.get(bound.size.0 as usize);
+            let why = match name {
+                None => Some("is not declared"),
+                _ if bound.low < 0 => Some("is less than 0"),
+                _ if bound.low > bound.high => Some("has no value between its bounds"),
+                _ if kernel.bounds[..at].iter().any(|other| other.size == bound.size) => Some("is bounded twice"),
+                _ if kernel.given().any(|(size, _)| size == bound.size) => Some("is given by a scalar"),
+                _ => None,
+            };
+            if let Some(why) = why {
+                let size = name.cloned().unwrap_or_default();
+                self.fault(Rule::Bound { size, why }, At(&kernel.name, &kernel.loc));
+            }
+        }
+    }
+}
+
 /// An operation that reads the size.
 fn reads(ops: &[Op], size: SizeId) -> Option<&Op> {
     let read = |op: &Op| op.kind == OpKind::Size(size);
