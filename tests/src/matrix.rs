@@ -129,7 +129,9 @@ fn kinds(name: &str, shape: Shape) -> Vec<OpKind> {
         // What takes places, not values: `random_movement` has random programs of these.
         "load_scalar" | "store_scalar" | "load_masked" | "store_masked" | "scoped" => vec![],
         "view" | "view_squeezed" | "view_reshaped" | "view_transposed" | "view_bitcast" => vec![],
-        "dma_start" | "dma_wait" | "semaphore_at" | "semaphore_signal" | "semaphore_wait" | "semaphore_read" => vec![],
+        "dma_start" | "dma_wait" | "semaphore_at" | "semaphore_signal" | "core_signal" | "semaphore_wait" | "semaphore_read" => {
+            vec![]
+        }
         "remote_dma_start" | "device_id" => vec![],
         other => panic!("`{other}` is in the table of operations but has no sample in the matrix of tests"),
     }

@@ -222,3 +222,35 @@ fn a_loop_until_a_copy_arrives_ends() {
         never(&(0..1024).map(|at| at as f32).collect::<Vec<_>>(), |seed| asks().checked(seed).launch(&device, &x, least));
     }
 }
+
+// ---- stores of elements that lie apart -------------------------------------------------------------------------------------
+
+/// Even rows by a strided store, odd ones by a copy that is under way meanwhile; `late` rows further down both meet.
+#[tpu_kernel]
+fn combed(
+    #[hbm([8, 128])] x: Hbm<f32, 2>,
+    #[hbm([16, 128])] o: HbmOut<f32, 2>,
+    #[scratch] mut rows: Vmem<f32, (D<16>, D<128>)>,
+    #[scratch] block: Vmem<f32, (D<8>, D<128>)>,
+    #[scratch] done: DmaSemaphore,
+    first: Scalar<i32>,
+) {
+    copy(x.view::<(D<8>, D<128>)>((0, 0)), block).start(done).wait();
+    let odd = rows.view_strided::<(D<8>, D<128>)>((first, 0), [2, 1]);
+    let arriving = copy(block, odd).start(done);
+    rows.store_strided((0, 0), [2, 1], block.load() + 0.5);
+    arriving.wait();
+    copy(rows, o.view::<(D<16>, D<128>)>((0, 0))).start(done).wait();
+}
+
+/// Nothing between the elements is written, nor read: not where nothing has written, nor where a copy does.
+#[test]
+fn a_strided_store_touches_its_elements_only() {
+    let device = device();
+    let x = made(&device, &[8, 128], |at| (at / 128) as f32);
+    let want: Vec<f32> = (0..16 * 128).map(|at| (at / 256) as f32 + if at / 128 % 2 == 0 { 0.5 } else { 0.0 }).collect();
+    never(&want, |seed| combed().checked(seed).launch(&device, &x, 1));
+    always("R016", &["operand `rows` is written at [0, 0] while a copy writes it"], |seed| {
+        combed().checked(seed).launch(&device, &x, 0)
+    });
+}

@@ -183,7 +183,10 @@ fn shifted<BK: Dim>(#[hbm([m, k])] x: Hbm<f32, 2>, by: Scalar<i32>, #[hbm([m, k]
 #[test]
 fn blocks_outside_are_errors() {
     for device in devices() {
-        for (m, k, by, axis) in [(28, 128, 1, 0), (28, 128, 4, 0), (28, 128, -1, 0), (24, 128, 1, 0), (32, 200, 0, 1)] {
+        // 2^29 blocks of 8 rows are 2^32 rows.
+        let far = [1 << 28, 1 << 29, -(1 << 29), i32::MAX, i32::MIN].map(|by| (32, 128, by, 0));
+        let near = [(28, 128, 1, 0), (28, 128, 4, 0), (28, 128, -1, 0), (24, 128, 1, 0), (32, 200, 0, 1)];
+        for (m, k, by, axis) in near.into_iter().chain(far) {
             let error = failed(shifted().bk(128).launch(&device, &array(&device, &[m, k]), by));
             let text = error.to_string();
             assert!(error.code() == "R001" && text.contains(&format!("along axis {axis} of operand `x`")), "{m} {k} {by}: {text}");

@@ -4,13 +4,14 @@
 //! limit is the longer of two: the multiply-adds of the kernel at the rate of this processor, and one pass over the bytes
 //! of its arrays. Both leave out what a kernel cannot leave out, such as functions; no kernel is faster.
 
-use super::args::Common;
+use super::args::{Common, words};
 use super::case::Case;
 use super::catalogue;
 use super::failure::{Exit, Failure};
 use super::launch::Prepared;
 use super::output::{Ends, Output, table};
 use super::progress::Progress;
+use super::waits;
 use crate::{Device, Tensor};
 use clap::ArgMatches;
 use serde_json::{Value, json};
@@ -32,7 +33,8 @@ struct Row<'a> {
 struct Measured<'a> {
     name: &'a str,
     ours: f64,
-    limit: f64,
+    /// Nothing where the machine sets none.
+    limit: Option<f64>,
     /// Grid steps of the launch.
     steps: u64,
 }
@@ -52,16 +54,21 @@ pub(super) fn run(common: &Common<'_>, matches: &ArgMatches) -> Result<Exit, Fai
             rows.extend(case.map(|case| Row { name, case, checked: *checked }));
         }
     }
-    if rows.is_empty() {
+    // What a wait costs is no kernel's: where all are asked for.
+    let waits = words(matches).is_empty();
+    if rows.is_empty() && !waits {
         return Err(Failure::usage("none of these kernels has a row to measure"));
     }
-    let progress = Progress::new(rows.len());
-    let (output, mut ends) = (Output { json: common.json }, Ends::of(rows.len()));
+    let count = rows.len() + usize::from(waits);
+    let progress = Progress::new(count);
+    let (output, mut ends) = (Output { json: common.json }, Ends::of(count));
     let mut lines =
         vec![["row", "threads", "ours ms", "limit ms", "share of limit", "us a step", "peer"].map(String::from).to_vec()];
-    for row in &rows {
-        progress.at(row.name);
-        let measured = measure(row, chip, rounds, seed).map_err(|e| e.during(&format!("row `{}`", row.name)));
+    for row in rows.iter().map(Some).chain(waits.then_some(None)) {
+        let name = row.map_or(waits::NAME, |row| row.name);
+        progress.at(name);
+        let measured = row.map_or_else(|| blocking(rounds), |row| measure(row, chip, rounds, seed));
+        let measured = measured.map_err(|e| e.during(&format!("row `{name}`")));
         progress.step();
         let Some(measured) = ends.take(&progress, measured)? else { continue };
         if common.json {
@@ -103,7 +110,13 @@ fn measure<'a>(row: &Row<'a>, chip: &Chip, rounds: u64, seed: u64) -> Result<Mea
         drop(results);
     }
     let steps = prepared.binding.grid.iter().map(|&n| n.unsigned_abs() as u64).product();
-    Ok(Measured { name: row.name, ours: ours * 1e3, limit: compute.max(memory) * 1e3, steps })
+    Ok(Measured { name: row.name, ours: ours * 1e3, limit: Some(compute.max(memory) * 1e3), steps })
+}
+
+/// Waits that block: a step is a wait.
+fn blocking<'a>(rounds: u64) -> Result<Measured<'a>, Failure> {
+    let (ours, steps) = waits::measure(rounds)?;
+    Ok(Measured { name: waits::NAME, ours, limit: None, steps })
 }
 
 /// How often the bf16 units see each product of the kernel; nothing where its products are of other types, or none.
@@ -142,8 +155,8 @@ impl Measured<'_> {
             "name": self.name,
             "threads": THREADS,
             "ours_ms": round(self.ours),
-            "limit_ms": round(self.limit),
-            "share_of_limit": round(self.limit / self.ours),
+            "limit_ms": self.limit.map(round),
+            "share_of_limit": self.limit.map(|limit| round(limit / self.ours)),
             "steps": self.steps,
             "step_us": round(self.step_us()),
             "peer": Value::Null,
@@ -158,12 +171,12 @@ impl Measured<'_> {
     }
 
     fn line(&self) -> Vec<String> {
-        let share = format!("{:.0}%", 100.0 * self.limit / self.ours);
+        let share = self.limit.map_or("-".to_string(), |limit| format!("{:.0}%", 100.0 * limit / self.ours));
         vec![
             self.name.to_string(),
             THREADS.to_string(),
             format!("{:.3}", self.ours),
-            format!("{:.3}", self.limit),
+            self.limit.map_or("-".to_string(), |limit| format!("{limit:.3}")),
             share,
             format!("{:.3}", self.step_us()),
             "-".to_string(),

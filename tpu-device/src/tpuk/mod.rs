@@ -31,6 +31,7 @@ mod run;
 mod staged;
 mod value;
 mod verify;
+mod waits;
 
 pub use catalogue::{Catalogue, Entry};
 pub use inspection::Inspection;

@@ -11,6 +11,15 @@ pub(super) enum Extent {
     Tensor(Tensor),
 }
 
+/// Whether each part of an expression fits the numbers in which it is computed here, of sizes with these values.
+pub(super) fn fits(expr: &SizeExpr, size: &dyn Fn(SizeId) -> Option<i64>) -> bool {
+    let own = expr.eval(size).is_ok_and(|value| i32::try_from(value).is_ok());
+    own && match expr {
+        SizeExpr::Const(_) | SizeExpr::Size(_) => true,
+        SizeExpr::Add(a, b) | SizeExpr::Sub(a, b) | SizeExpr::Mul(a, b) | SizeExpr::CeilDiv(a, b) => fits(a, size) && fits(b, size),
+    }
+}
+
 impl Module {
     /// A size expression as a tensor; nothing where a size has no value or a number does not fit.
     pub(super) fn extent(&mut self, expr: &SizeExpr, size: &dyn Fn(SizeId) -> Option<Extent>) -> Option<Tensor> {

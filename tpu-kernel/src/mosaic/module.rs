@@ -6,10 +6,10 @@
 
 use super::bounded::program;
 use super::call;
-use super::extent::Extent;
+use super::extent::{Extent, fits};
 use super::print;
 use crate::chips::Chip;
-use crate::ir::{DType, Kernel, Literal, Param, ParamKind};
+use crate::ir::{DType, Kernel, Literal, Param, ParamKind, SizeId};
 use crate::launch::{Binding, scoped_limit};
 use crate::legalise::memory::windows::low;
 use crate::legalise::{Illegal, Rule, stored, word};
@@ -141,6 +141,10 @@ impl Module {
                 Some((_, scalar)) => all.iter().find(|(at, _)| *at == scalar).map(|(_, tensor)| Extent::Tensor(tensor.clone())),
                 None => binding.sizes.get(id.0 as usize).map(|&n| Extent::Number(n)),
             };
+            let value = |id: SizeId| binding.sizes.get(id.0 as usize).map(|&n| i64::from(n));
+            if !fits(&kernel.grid[axis].extent, &value) {
+                return Err(refuse("a part of an extent of the grid does not fit the 32 bits in which the call computes it"));
+            }
             let extent = self.extent(&kernel.grid[axis].extent, &size);
             passed.push(extent.ok_or_else(|| refuse("an extent of the grid has no value in this launch"))?);
         }

@@ -9,7 +9,7 @@ use super::timeline::Timeline;
 use super::walk::{Step, Walker};
 use super::{Span, TIMELINE_STEPS, Unit};
 use crate::chips::Chip;
-use crate::ir::{Kernel, Literal, Op, Semantics, Window};
+use crate::ir::{Kernel, Literal, Op, Window};
 use crate::launch::{Binding, Numbers};
 
 /// What a prediction is made from.
@@ -38,7 +38,7 @@ impl<'a> Model<'a> {
         });
         let mut grid = binding.grid.clone();
         if rates.shared_by > 1 {
-            let shared = kernel.grid.iter().zip(&mut grid).find(|(d, n)| d.semantics == Semantics::Parallel && **n > 1);
+            let shared = kernel.grid.iter().zip(&mut grid).find(|(d, n)| d.semantics.is_parallel() && **n > 1);
             if let Some((_, extent)) = shared {
                 *extent = extent.div_euclid(rates.shared_by) + i32::from(*extent % rates.shared_by > 0);
             }

@@ -166,5 +166,5 @@ fn what_makes_all_verdicts_impossible_is_an_error() {
 #[test]
 fn topologies_are_the_least_that_hold_a_chip() {
     let names: Vec<String> = Chip::ALL.iter().map(topology).collect();
-    assert_eq!(names, ["v4:2x2x1", "v5e:1x1", "v5p:1x1x1", "v6e:1x1", "tpu7x:1x1x1"]);
+    assert_eq!(names, ["v4:2x2x1 megacore", "v5e:1x1", "v5p:1x1x1", "v6e:1x1", "tpu7x:1x1x1"]);
 }

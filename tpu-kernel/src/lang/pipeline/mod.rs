@@ -29,7 +29,7 @@ const SLOTS: usize = 16;
 /// The grid of a pipeline: the number of steps along one to three dimensions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the grid of a pipeline",
-    label = "expected a tuple or an array of one to three numbers of steps, each an `i32` or a `Scalar<i32>`, as in `(m / BM, 4)`"
+    label = "expected a tuple or an array of one to three numbers of steps, each an `i32` or a `Scalar<i32>`, as in `(m.div_ceil(BM), 4)`"
 )]
 pub trait Grid<const D: usize> {
     #[doc(hidden)]

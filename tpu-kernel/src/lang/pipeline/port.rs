@@ -187,9 +187,22 @@ impl<const D: usize> Port<'_, D> {
     fn start(&self, axis: usize, place: &Place) -> Raw {
         let (record, cut) = (self.record(), self.cuts[axis]);
         match cut.kind {
-            Kind::Blocked if cut.size > 1 => record.binary(BinaryOp::Mul, place.at, record.number(cut.size)),
+            Kind::Blocked if cut.size > 1 => {
+                record.binary(BinaryOp::Mul, self.bounded(place.at, cut.size), record.number(cut.size))
+            }
             _ => place.at,
         }
+    }
+
+    /// The number of a block of that size, where it is computed: one whose elements no i32 counts is one that no array has, before the
+    /// first or as far behind the last, so that it is found outside. It stays a factor of the start, for who wants to know multiples.
+    fn bounded(&self, number: Raw, size: usize) -> Raw {
+        if session::constant_of(number).is_some() {
+            return number;
+        }
+        let record = self.record();
+        let most = record.binary(BinaryOp::Min, number, record.number(i32::MAX as usize / size));
+        record.binary(BinaryOp::Max, most, record.before_zero())
     }
 
     /// The slot of that number: memory of the window's shape.

@@ -16,6 +16,11 @@ impl Record<'_> {
         self.emit(OpKind::Const(i32::try_from(n).unwrap_or(i32::MAX).into()), &[])
     }
 
+    /// -1.
+    pub(super) fn before_zero(self) -> Raw {
+        self.emit(OpKind::Const((-1).into()), &[])
+    }
+
     pub(super) fn truth(self, value: bool) -> Raw {
         self.emit(OpKind::Const(value.into()), &[])
     }
