@@ -1,13 +1,15 @@
 //! Checked execution: the same lowering with hooks, on a kernel that also computes which of its elements are poison.
 //!
-//! Data flows downwards: `hooks` are what compiled code calls, `watch` and `flight` (of copies) what they ask; `memory`, `region` and
-//! `outputs` keep what is known, `order` and `garbage` draw from the seed, and `run` walks the grid. `docs/checked.md` says what is
-//! found.
+//! Data flows downwards: `several` runs devices and cores side by side, `run` walks the grid of one, with `blocks` of its windows and
+//! `known` of its memory; `hooks` are what compiled code calls, `watch` and `flight` (of copies) what they ask; `memory`, `region`,
+//! `touched`, `clocks` and `outputs` keep what is known, `order` and `garbage` draw from the seed. `docs/checked.md` says what is found.
 
+mod blocks;
 mod clocks;
 mod flight;
 mod garbage;
 mod hooks;
+mod known;
 mod memory;
 mod order;
 mod outputs;

@@ -7,17 +7,15 @@ use super::super::context::{ALL, Context, FIRST, OUTPUTS, RefSlot};
 use super::super::driver::{Driver, advance};
 use super::super::fetch::Pipeline;
 use super::super::memory::poison;
-use super::super::window::{Array, Param, Role};
+use super::super::window::Role;
 use super::garbage::{poison_of, scatter};
-use super::memory::{Memory, Shadow, filled};
+use super::memory::Shadow;
 use super::order::{Permutation, Random};
-use super::outputs::{Again, Output, never};
-use super::region::Region;
-use super::touched::Touched;
-use super::watch::{At, Watch, Watched};
+use super::outputs::{Output, never};
+use super::watch::{Watch, Watched};
 use super::{CheckedExecutable, hooks, several};
 use crate::exec::{Args, Checking, RunError};
-use crate::ir::{self, MAX_RANK, ParamKind, Roots, Type};
+use crate::ir::MAX_RANK;
 use crate::launch::{Binding, Split, split};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,27 +24,27 @@ use tpu_microkernels::tile::Rng;
 
 /// A run of one agent.
 pub(super) struct Run<'c, 'd, 'r, 'a, 'b> {
-    checked: &'c CheckedExecutable,
-    pub driver: &'d mut Driver<'r, 'a, 'b>,
-    checking: Checking,
-    watch: &'r RefCell<Watch>,
-    agent: usize,
-    refs: Vec<RefSlot>,
+    pub(super) checked: &'c CheckedExecutable,
+    pub(super) driver: &'d mut Driver<'r, 'a, 'b>,
+    pub(super) checking: Checking,
+    pub(super) watch: &'r RefCell<Watch>,
+    pub(super) agent: usize,
+    pub(super) refs: Vec<RefSlot>,
     /// By operand: the block that its window shows.
-    open: Vec<Option<[i32; MAX_RANK]>>,
+    pub(super) open: Vec<Option<[i32; MAX_RANK]>>,
     /// What the cores of a device share.
-    shared: Rc<RefCell<Shared>>,
+    pub(super) shared: Rc<RefCell<Shared>>,
     /// By operand: the array behind a window, as a memory by number, where others reach it, too.
-    behind: Vec<Option<usize>>,
+    pub(super) behind: Vec<Option<usize>>,
     /// What memory holds that nothing has written; poison where there is none.
-    garbage: Option<Random>,
+    pub(super) garbage: Option<Random>,
 }
 
 /// What the cores of a device share in a launch.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// By operand: of output windows.
-    outputs: Vec<Option<Output>>,
+    pub(super) outputs: Vec<Option<Output>>,
     /// How many cores have steps left.
     running: usize,
 }
@@ -93,26 +91,6 @@ pub(super) fn run(
     result
 }
 
-/// Several agents.
-pub(super) struct Among<'k> {
-    pub agents: usize,
-    /// Of each device.
-    pub cores: usize,
-    /// The memories, by number, that devices reach of one another.
-    pub reached: Vec<usize>,
-    pub checked: &'k CheckedExecutable,
-}
-
-impl Among<'_> {
-    /// Whether a memory is an array, which the cores of a device share.
-    pub(super) fn is_array(&self, number: usize) -> bool {
-        // What stands for an array behind a window is none of the roots.
-        let Some(root) = self.checked.roots.get(number) else { return true };
-        let kind = root.param.map(|at| &self.checked.exe.kernel.params[at].kind);
-        matches!(kind, Some(ParamKind::InArray(_) | ParamKind::OutArray(_)))
-    }
-}
-
 impl CheckedExecutable {
     /// The binding of a launch; the memory that says what is poison has no array.
     pub(super) fn bound(&self, binding: &Binding) -> Binding {
@@ -128,7 +106,7 @@ impl CheckedExecutable {
     }
 
     /// How many leading dimensions of the grid are parallel.
-    fn parallel(&self) -> usize {
+    pub(super) fn parallel(&self) -> usize {
         self.exe.kernel.grid.iter().take_while(|dim| dim.semantics.is_parallel()).count()
     }
 }
@@ -159,39 +137,6 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         let (open, behind, garbage) = (vec![None; params], vec![None; params], garbage(checking));
         let shared = Shared::new(driver, 1)?;
         Ok(Run { checked, driver, checking, watch, agent, refs: vec![], open, shared, behind, garbage })
-    }
-
-    /// What is known of memory in a launch, the next of those that are known. `among`: how many agents there are, and which memories
-    /// they reach of one another. `common`: those that it has in common with the agent before.
-    pub(super) fn know(
-        &mut self,
-        launch: usize,
-        among: Option<&Among<'_>>,
-        common: &mut dyn FnMut(usize) -> bool,
-    ) -> Result<(), RunError> {
-        // Cores share arrays: the first one says what they hold.
-        let fresh = among.is_none_or(|among| self.agent.is_multiple_of(among.cores));
-        self.refs = self.driver.enter(fresh).0;
-        if fresh {
-            self.driver.unvisited();
-        }
-        let mut memories = self.memories(among.map_or(1, |among| among.agents))?;
-        if let Some(among) = among {
-            for (number, memory) in memories.iter_mut().enumerate() {
-                let is_array = among.is_array(number);
-                let is_shared = is_array && among.cores > 1;
-                if !is_shared && !among.reached.contains(&number) {
-                    continue;
-                }
-                let touched = Touched::new(memory.elements(), among.agents, true)?;
-                // An array is there once a core of the device has begun.
-                let first = if is_array { self.agent / among.cores * among.cores } else { self.agent };
-                let cores = if is_array { among.cores } else { 1 };
-                memory.touched = Some(touched.owned(first..first + cores, launch));
-            }
-        }
-        self.watch.borrow_mut().know(self.agent, memories, common);
-        Ok(())
     }
 
     /// Begins a launch that is known.
@@ -303,212 +248,6 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         done
     }
 
-    /// A block of a window is fetched or written back, where others reach its array, too.
-    fn reach(&mut self, at: usize, index: &[i32; MAX_RANK], writes: bool) -> Result<(), RunError> {
-        let (Some(number), Some((param, array))) = (self.behind[at], self.driver.window(at)) else { return Ok(()) };
-        let bytes = param.dtype.bytes();
-        let mut rows = vec![];
-        param.rows(array, index, |first, _, length| rows.push(Region::row((first / bytes) as i64, length / bytes)));
-        let mut watch = self.watch.borrow_mut();
-        let (window, array) = (watch.number(self.agent, at), watch.number(self.agent, number));
-        watch.block(window, array, &rows, writes, self.at(at))
-    }
-
-    /// The step, and the line of an operand.
-    fn at(&self, operand: usize) -> At<'_> {
-        At { agent: self.agent, step: &self.driver.running.grid, loc: &self.checked.exe.kernel.params[operand].loc }
-    }
-
-    /// What is known of each memory before the first step.
-    fn memories(&mut self, agents: usize) -> Result<Vec<Memory>, RunError> {
-        // Parallel steps must not meet.
-        let threads = self.checked.parallel() > 0;
-        let kernel = &self.checked.exe.kernel;
-        let base = self.driver.memory.pointer();
-        let writes_prefetched = Roots::of(kernel).writes_prefetched(kernel);
-        let mut memories = vec![];
-        for root in &self.checked.roots {
-            let param = root.param.map(|at| (at, &kernel.params[at]));
-            let shape = match param {
-                Some((at, param)) if matches!(param.ty, Type::Array(..)) => self.driver.binding.arrays[at].clone(),
-                _ => root.shape.clone(),
-            };
-            let own = |(at, param): (usize, &ir::Param)| match param.window() {
-                Some(_) => self.driver.window(at).map_or(base, |(param, _)| base.wrapping_add(param.offset)),
-                None => self.refs[at].ptr,
-            };
-            let mut memory = Memory::new(root.name.clone(), param.map_or(std::ptr::null_mut(), own), root.dtype, shape);
-            let elements = memory.elements();
-            match (root.shadow, param.map(|(_, param)| (&param.kind, &param.alias))) {
-                (Some(number), _) => memory.shadow = Shadow::Memory(number),
-                (None, Some((ParamKind::OutArray(_), alias))) => {
-                    // What shares the array of an input starts as it.
-                    memory.shadow = Shadow::Own(filled(u8::from(alias.is_none()), elements)?);
-                    memory.touched = if threads { Some(Touched::new(elements, agents, true)?) } else { None };
-                }
-                (None, Some((ParamKind::Prefetch(_), _))) if threads && writes_prefetched => {
-                    memory.touched = Some(Touched::new(elements, agents, false)?);
-                }
-                _ => {}
-            }
-            memories.push(memory);
-        }
-        // An array that a window shows and another operand reaches: a memory that stands for it.
-        for (output, input) in kernel.aliases() {
-            let is_array = |&at: &usize| kernel.params[at].window().is_none();
-            let number = [output, input].into_iter().find(is_array).unwrap_or(memories.len());
-            if number == memories.len() {
-                let shape = self.driver.binding.arrays[output].clone();
-                let param = &kernel.params[output];
-                memories.push(Memory::new(param.name.clone(), base, param.ty.dtype(), shape));
-            }
-            let memory = &mut memories[number];
-            if threads && memory.touched.is_none() {
-                memory.touched = Some(Touched::new(memory.elements(), agents, true)?);
-            }
-            for at in [output, input].into_iter().filter(|at| !is_array(at)) {
-                self.behind[at] = Some(number);
-            }
-        }
-        Ok(memories)
-    }
-
-    /// Makes a block current, and leaves the one before.
-    fn turn(&mut self, at: usize, index: &[i32; MAX_RANK]) -> Result<(), RunError> {
-        let Some((param, _)) = self.driver.window(at) else { return Ok(()) };
-        if self.open[at] == Some(*index) || self.checked.exe.ahead && param.role == Role::Input {
-            return Ok(());
-        }
-        self.driver.inside(at, index, &self.driver.running.grid)?;
-        let declared = &self.checked.exe.kernel.params[at];
-        self.turned(at)?;
-        self.leave(at)?;
-        let thread = self.thread();
-        let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
-        if let Some(output) = &self.shared.borrow().outputs[at] {
-            let (operand, step) = (declared.name.clone(), self.driver.running.grid.clone());
-            let block = index[..param.block.len()].to_vec();
-            match output.again(&block, thread) {
-                Again::New => {}
-                Again::Same if param.read_back => {}
-                Again::Same => return Err(RunError::Revisited { operand, block, step, loc: declared.loc.clone() }),
-                Again::Other(other) => return Err(self.shared_block(at, &block, other)),
-            }
-        }
-        let (array, copy) = (*array, self.driver.memory.pointer());
-        let Some((param, _)) = self.driver.window(at) else { return Ok(()) };
-        if param.role == Role::Input || param.read_back {
-            self.reach(at, index, false)?;
-        }
-        let Some((param, _)) = self.driver.window(at) else { return Ok(()) };
-        // SAFETY: the memory of a run has room for the operand's copy at its offset, apart from the array; the index was found inside
-        // the array.
-        let slot = unsafe { param.open(&array, index, copy.add(param.offset)) };
-        self.shown(at, index, slot)
-    }
-
-    /// A block of an input that was fetched comes into use.
-    fn show(&mut self, at: usize, index: &[i32; MAX_RANK], slot: RefSlot) -> Result<(), RunError> {
-        if self.open[at] == Some(*index) && self.refs[at].ptr == slot.ptr {
-            return Ok(());
-        }
-        self.turned(at)?;
-        self.shown(at, index, slot)
-    }
-
-    /// The memory of a window turns to another block.
-    fn turned(&self, at: usize) -> Result<(), RunError> {
-        let watch = self.watch.borrow();
-        watch.turned(watch.number(self.agent, at), self.at(at))
-    }
-
-    /// The running step along parallel dimensions, counted from 1.
-    fn thread(&self) -> u32 {
-        self.watch.borrow().agents[self.agent].thread
-    }
-
-    /// What is known of a block that comes into use.
-    fn shown(&mut self, at: usize, index: &[i32; MAX_RANK], slot: RefSlot) -> Result<(), RunError> {
-        let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
-        let array = *array;
-        let copy = slot.ptr;
-        // SAFETY: the memory of a run has room for the block, and for the memory that says what of it is poison.
-        let (inside, corner) = unsafe {
-            if let Some(shadow) = self.shadow_of(at) {
-                shadow.fill(1);
-                if param.role == Role::Input {
-                    let bytes = param.dtype.bytes();
-                    param.rows(&array, index, |_, outside, length| shadow[outside / bytes..][..length / bytes].fill(0));
-                } else if let Some(output) = self.shared.borrow().outputs[at].as_ref().filter(|_| param.read_back) {
-                    output.read_back((param, &array), index, shadow);
-                }
-            }
-            if let (Some(shadow), Some(garbage)) = (self.shadow_of(at), &mut self.garbage) {
-                scatter(copy, param.dtype, poison_of(shadow), garbage);
-            }
-            within(param, &array, index)
-        };
-        self.refs[at] = slot;
-        self.open[at] = Some(*index);
-        let output = param.role == Role::Output;
-        let mut watch = self.watch.borrow_mut();
-        let number = watch.number(self.agent, at);
-        let memory = &mut watch.memories[number];
-        memory.base = slot.ptr;
-        memory.inside = output.then_some(inside);
-        memory.corner = corner;
-        Ok(())
-    }
-
-    /// What says of an operand's elements whether they are poison.
-    ///
-    /// # Safety
-    /// One at a time, and none while compiled code runs.
-    unsafe fn shadow_of<'s>(&self, at: usize) -> Option<&'s mut [u8]> {
-        let number = self.checked.roots[at].shadow?;
-        let elements = self.checked.exe.windows.params[number].as_ref()?.elements;
-        // SAFETY: the operand's memory has room for its elements, of a byte each.
-        Some(unsafe { std::slice::from_raw_parts_mut(self.refs[number].ptr, elements) })
-    }
-
-    /// The error of a block that several parallel steps visit.
-    fn shared_block(&self, at: usize, block: &[i32], other: u32) -> RunError {
-        let declared = &self.checked.exe.kernel.params[at];
-        let step = self.driver.running.grid.clone();
-        let dimension = self.watch.borrow().dimension(other, self.thread());
-        let what = format!("block {block:?} of operand `{}`", declared.name);
-        RunError::Parallel { what, dimension, step, loc: declared.loc.clone() }
-    }
-
-    /// Writes the block of a window back that it shows.
-    fn leave(&mut self, at: usize) -> Result<(), RunError> {
-        let Some(index) = self.open[at].take() else { return Ok(()) };
-        if self.driver.window(at).is_some_and(|(param, _)| param.role == Role::Output) {
-            self.reach(at, &index, true)?;
-        }
-        let base = self.driver.memory.pointer();
-        let thread = self.thread();
-        // SAFETY: nothing else uses it now.
-        let shadow = unsafe { self.shadow_of(at) };
-        let Some((param, array)) = self.driver.window(at) else { return Ok(()) };
-        // SAFETY: the index was found inside when the block was opened.
-        unsafe { param.close(array, &index, base.add(param.offset)) };
-        let shared = &mut *self.shared.borrow_mut();
-        let Some(output) = &mut shared.outputs[at] else { return Ok(()) };
-        let declared = &self.checked.exe.kernel.params[at];
-        match output.leave(declared, (param, array), &index, shadow.as_deref(), (thread, self.checking.unwritten))? {
-            None => Ok(()),
-            Some(other) => {
-                let block = index[..param.block.len()].to_vec();
-                Err(self.shared_block(at, &block, other))
-            }
-        }
-    }
-
-    fn leave_all(&mut self) -> Result<(), RunError> {
-        (0..self.open.len()).try_for_each(|at| self.leave(at))
-    }
-
     /// Scratch is poison again, and so is what says that it is.
     fn forget(&mut self) {
         for (at, param) in self.checked.exe.windows.params.iter().enumerate() {
@@ -588,17 +327,4 @@ fn indices(step: &mut [i32], (first, grid): (&[i32], &[i32]), parallel: usize, t
 fn numbered(indices: &[i32], grid: &[i32]) -> u32 {
     let number = |all: u32, (&index, &extent): (&i32, &i32)| all.wrapping_mul(extent as u32).wrapping_add(index as u32);
     indices.iter().zip(grid).fold(0, number).wrapping_add(1)
-}
-
-/// Of a block, along each dimension of the operand: the elements that lie inside the array, and where the block begins there.
-fn within(param: &Param, array: &Array, index: &[i32]) -> ([(i64, i64); MAX_RANK], [i64; MAX_RANK]) {
-    let (mut inside, mut corner) = ([(0, 1); MAX_RANK], [0; MAX_RANK]);
-    for (axis, kept) in param.kept.iter().enumerate() {
-        if let Some(d) = *kept {
-            let part = param.part(array, index, axis);
-            inside[d] = (part.skip as i64, (part.skip + part.count) as i64);
-            corner[d] = param.block[axis].first(index[axis]);
-        }
-    }
-    (inside, corner)
 }
