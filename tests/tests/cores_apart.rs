@@ -1,9 +1,11 @@
 //! What cores keep apart: semaphores and generators of the parts of a grid, and what devices with two cores each send one another.
 
+use tpu_device::libtpu::{Estimate, Job, Verdict};
 use tpu_device::{Chip, Device, DeviceError, Executor, Mesh, Tensor};
 use tpu_kernel::ahead::Built;
+use tpu_kernel::launch::Launchable;
 use tpu_kernel::prelude::*;
-use tpu_tests::libtpu::{accepted, judge, library};
+use tpu_tests::libtpu::{accepted, judge, library, pool};
 
 fn both_executors() -> [Device; 2] {
     [Executor::Cranelift, Executor::Interpreter].map(|executor| Device::builder(Chip::V5P).executor(executor).build())
@@ -221,4 +223,66 @@ fn each_core_runs_all_slices_of_a_batch() {
     for verdict in judge(env!("CARGO_BIN_EXE_worker"), &library, &Chip::V5P, vec![text]) {
         assert!(accepted(&verdict), "{verdict:?}");
     }
+}
+
+/// Copies blocks through a window; the two differ in a word.
+#[tpu_kernel(grid(i: m / 8), semantics(parallel))]
+fn by_window(
+    #[block([m, 8192] at (i, 0))] x: In<f32, (D<8>, D<8192>)>,
+    #[block([m, 8192] at (i, 0))] o: Out<f32, (D<8>, D<8192>)>,
+) {
+    o.store(x.load());
+}
+
+#[tpu_kernel(grid(i: m / 8), semantics(arbitrary))]
+fn by_window_in_order(
+    #[block([m, 8192] at (i, 0))] x: In<f32, (D<8>, D<8192>)>,
+    #[block([m, 8192] at (i, 0))] o: Out<f32, (D<8>, D<8192>)>,
+) {
+    o.store(x.load());
+}
+
+/// The same by copies: where these write is not seen, so that a chip is told nothing of parallel steps.
+#[tpu_kernel(grid(i: m / 8), semantics(parallel))]
+fn by_copies(
+    #[block([m, 8192] at (i, 0))] x: In<f32, (D<8>, D<8192>)>,
+    #[hbm([m, 8192])] o: HbmOut<f32, 2>,
+    #[scratch] mut block: Vmem<f32, (D<8>, D<8192>)>,
+    #[scratch] copied: DmaSemaphore,
+) {
+    block.store(x.load());
+    copy(block, o.view::<(D<8>, D<8192>)>((i * 8, 0))).start(copied).wait();
+}
+
+#[tpu_kernel(grid(i: m / 8), semantics(arbitrary))]
+fn by_copies_in_order(
+    #[block([m, 8192] at (i, 0))] x: In<f32, (D<8>, D<8192>)>,
+    #[hbm([m, 8192])] o: HbmOut<f32, 2>,
+    #[scratch] mut block: Vmem<f32, (D<8>, D<8192>)>,
+    #[scratch] copied: DmaSemaphore,
+) {
+    block.store(x.load());
+    copy(block, o.view::<(D<8>, D<8192>)>((i * 8, 0))).start(copied).wait();
+}
+
+#[test]
+fn a_prediction_counts_the_cores_that_the_chip_is_told_of() {
+    let input = [(DType::F32, vec![1024, 8192])];
+    let cycles = |kernel: &dyn Launchable| {
+        let built = Built::new(kernel, &[DType::F32]).unwrap();
+        let bound = built.bind(&Chip::V5P, &input).unwrap();
+        let predicted = bound.predict().unwrap().cycles;
+        if let Some(library) = library() {
+            let program = bound.stablehlo().unwrap();
+            let job = Job { chip: &Chip::V5P, program: program.clone(), estimate: Some(program) };
+            let verdicts = pool(env!("CARGO_BIN_EXE_worker"), &library).judge(&[job], &mut |_, _| {}).unwrap();
+            let [Verdict::Accepted { estimate: Estimate::Cycles(estimated) }] = verdicts[..] else { panic!("{verdicts:?}") };
+            let ratio = predicted as f64 / estimated as f64;
+            assert!((0.8..1.2).contains(&ratio), "{}: {predicted} against {estimated}", built.kernel.name);
+        }
+        predicted as f64
+    };
+    let halved = cycles(&by_window_in_order()) / cycles(&by_window());
+    assert!((1.8..2.2).contains(&halved), "{halved}");
+    assert_eq!(cycles(&by_copies_in_order()), cycles(&by_copies()));
 }
