@@ -3,8 +3,12 @@
 use tpu_device::libtpu::{Estimate, Job, Verdict};
 use tpu_device::{Chip, Device, DeviceError, Executor, Mesh, Tensor};
 use tpu_kernel::ahead::Built;
-use tpu_kernel::launch::Launchable;
+use tpu_kernel::cranelift::Executable;
+use tpu_kernel::cranelift::checked::CheckedExecutable;
+use tpu_kernel::exec::{Args, ArrayMut};
+use tpu_kernel::launch::{Binding, Launchable};
 use tpu_kernel::prelude::*;
+use tpu_tests::executors::{EXECUTORS, run};
 use tpu_tests::libtpu::{accepted, judge, library, pool};
 
 fn both_executors() -> [Device; 2] {
@@ -285,4 +289,71 @@ fn a_prediction_counts_the_cores_that_the_chip_is_told_of() {
     let halved = cycles(&by_window_in_order()) / cycles(&by_window());
     assert!((1.8..2.2).contains(&halved), "{halved}");
     assert_eq!(cycles(&by_copies_in_order()), cycles(&by_copies()));
+}
+
+/// How many steps its core has run before this one, counted from poison.
+#[tpu_kernel(grid(i: 4, j: 4), semantics(parallel, arbitrary))]
+fn counted(
+    #[scratch] mut steps: Smem<i32, (One,)>,
+    #[block([4, 4, 8, 128] at (squeeze i, squeeze j, 0, 0))] mut o: Out<i32, (D<8>, D<128>)>,
+) {
+    o.fill(steps.read((0,)));
+    steps.write((0,), steps.read((0,)) + 1);
+}
+
+/// Sixteen steps over any number of cores, also such as no chip has: each runs once, on the core that has its rows.
+#[test]
+fn case_20_rows_over_one_to_five_cores() {
+    let kernel = counted().stage(&[]).unwrap();
+    for (cores, rows) in [(1, &[4][..]), (2, &[2, 2]), (3, &[2, 1, 1]), (4, &[1, 1, 1, 1]), (5, &[1, 1, 1, 1])] {
+        let binding = Binding { cores, sizes: vec![], grid: vec![4, 4], arrays: vec![vec![], vec![4, 4, 8, 128]] };
+        let want: Vec<i32> = rows.iter().flat_map(|rows| (0..4 * rows).map(|at| i32::MIN + at)).collect();
+        for executor in EXECUTORS {
+            let compiled = (executor.compile)(&kernel).unwrap();
+            let outputs = run(&kernel, &compiled, &binding, &[], &[]).unwrap();
+            let got: Vec<i32> = outputs[0].elements().step_by(1024).map(|o| o.bits().cast_signed()).collect();
+            assert_eq!(got, want, "{cores} cores, {}", executor.name);
+        }
+    }
+}
+
+/// A token goes from one of four cores to the next: each adds 1 to what the one before has left in HBM.
+#[tpu_kernel(grid(c: 4), semantics(core_parallel))]
+fn token(
+    #[hbm([4, 128])] o: HbmOut<i32, 2>,
+    #[scratch] mut own: Vmem<i32, (One, D<128>)>,
+    #[scratch] turn: Semaphore,
+    #[scratch] copied: DmaSemaphore,
+) {
+    if c == 0 {
+        own.fill(1);
+    } else {
+        turn.wait(1);
+        copy(o.view::<(One, D<128>)>((c - 1, 0)), own).start(copied).wait();
+        own.store(own.load() + 1);
+    }
+    copy(own, o.view::<(One, D<128>)>((c, 0))).start(copied).wait();
+    if c < 3 {
+        turn.signal_on_core(c + 1, 1);
+    }
+}
+
+#[test]
+fn a_token_goes_through_four_cores() {
+    let kernel = token().stage(&[]).unwrap();
+    let exe = Executable::compile(&kernel).unwrap();
+    let checked = CheckedExecutable::compile(&kernel).unwrap();
+    let binding = Binding { cores: 4, sizes: vec![], grid: vec![4], arrays: vec![vec![4, 128], vec![], vec![], vec![]] };
+    for seed in 0..20 {
+        let mut bytes = vec![0; 4 * 128 * 4];
+        let mut outputs = [ArrayMut { dtype: DType::I32, shape: &[4, 128], bytes: &mut bytes }];
+        let mut args = Args { inputs: &[], outputs: &mut outputs, scalars: &[], log: &mut |_| {} };
+        let done = match seed {
+            0 => exe.run(&binding, &mut args),
+            _ => checked.run(&binding, &mut args, seed.into()),
+        };
+        assert_eq!(done, Ok(()), "seed {seed}");
+        let rows = bytes.chunks(512).map(|row| i32::from_ne_bytes([row[0], row[1], row[2], row[3]]));
+        assert_eq!(rows.collect::<Vec<_>>(), [1, 2, 3, 4], "seed {seed}");
+    }
 }
