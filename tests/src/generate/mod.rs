@@ -102,7 +102,12 @@ pub fn generate_in(words: Words, seed: u64) -> Case {
     }
     generator.body();
     let Generator { b, sizes, grid, arrays, .. } = generator;
-    Case { kernel: b.finish().expect("no region is open"), binding: Binding { cores: 1, sizes, grid, arrays }, inputs, scalars }
+    Case {
+        kernel: b.finish().expect("no region is open"),
+        binding: Binding { cores: 1 + (seed % 2) as usize, sizes, grid, arrays },
+        inputs,
+        scalars,
+    }
 }
 
 /// A place on that line.
