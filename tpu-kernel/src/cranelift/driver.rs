@@ -188,7 +188,7 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
     }
 
     /// Runs the parts of all cores, one after the other: what a core begins with, the next one begins with, too.
-    pub(super) fn parts(&mut self, split: &Split) -> Result<(), RunError> {
+    fn parts(&mut self, split: &Split) -> Result<(), RunError> {
         for (core, part) in split.parts.iter().enumerate() {
             self.part = (split.axis, part.clone());
             self.steps(core == 0)?;

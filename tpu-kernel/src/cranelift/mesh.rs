@@ -157,11 +157,11 @@ pub(super) fn drivers<'r, 'a, 'b>(
     Ok(drivers)
 }
 
-/// Runs a kernel on as many devices as there are lists of arrays, on each core of them.
+/// Runs a kernel on as many devices as there are lists of arrays, on each core of them: side by side, since what the cores of one device
+/// get of another is each core's own.
 pub(super) fn run(exe: &Executable, binding: &Binding, devices: &mut [Args<'_, '_>], seed: u64) -> Result<(), RunError> {
     let split = split(&exe.kernel, binding);
-    let side_by_side = exe.kernel.is_side_by_side();
-    let crew = Crew::new(devices.len(), if side_by_side { split.parts.len() } else { 1 }, seed);
+    let crew = Crew::new(devices.len(), split.parts.len(), seed);
     let agent = |_| Agent { semaphores: exe.tables.semaphores.clone(), places: vec![], waiting: None };
     let world = World { agents: RefCell::new((0..crew.agents()).map(agent).collect()), crew };
     let crew = &world.crew;
@@ -172,10 +172,10 @@ pub(super) fn run(exe: &Executable, binding: &Binding, devices: &mut [Args<'_, '
     }
     let mut bodies: Vec<Body<'_>> = vec![];
     for (agent, driver) in drivers.iter_mut().enumerate() {
-        let (world, split) = (&world, &split);
+        let world = &world;
         bodies.push(Box::new(move |way| {
             (driver.running.seat, driver.running.world) = (Some(Seat::new(&world.crew, agent, way)), Some(world));
-            let result = if side_by_side { driver.steps(true) } else { driver.parts(split) };
+            let result = driver.steps(true);
             driver.running.seat = None;
             result
         }));

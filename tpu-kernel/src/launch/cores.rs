@@ -29,6 +29,17 @@ pub fn split(kernel: &Kernel, binding: &Binding) -> Split {
     Split { axis, parts: (0..cores).map(|core| first(core)..first(core + 1)).collect() }
 }
 
+/// Whether steps along a dimension of the grid are seen to write different blocks of every output: else cores that share
+/// them write one block, which libtpu does not catch, so that a chip is not told that they are parallel.
+pub(crate) fn apart(kernel: &Kernel, axis: usize) -> bool {
+    kernel.outputs().all(|(_, param)| {
+        // Where copies write to a whole array is not seen.
+        let Some(window) = param.window() else { return false };
+        let step = window.map.args.get(axis);
+        window.map.yields.iter().any(|index| Some(index) == step)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

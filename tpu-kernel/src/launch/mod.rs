@@ -18,6 +18,7 @@ mod vmem;
 
 pub use bind::{bind, largest, numbers};
 pub use binding::Binding;
+pub(crate) use cores::apart;
 pub use cores::{Split, split};
 pub use cost::{Cost, cost};
 pub use error::LaunchError;

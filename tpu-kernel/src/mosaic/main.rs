@@ -10,7 +10,7 @@ use super::function::{Function, element, location, spelled};
 use super::memory::memref;
 use crate::chips::Chip;
 use crate::ir::{BlockDim, Kernel, Param, ParamKind, Pipelining, Revisit, Semantics, SemaphoreKind, Type, Value, Window};
-use crate::launch::Binding;
+use crate::launch::{Binding, apart};
 use crate::legalise::memory::place::held;
 use crate::legalise::memory::unchanged::drop_last_unchanged;
 use crate::legalise::memory::windows::{by_elements, starts};
@@ -163,17 +163,6 @@ fn attributes(kernel: &Kernel, binding: &Binding, operands: &[Operand<'_>]) -> S
         count(|o| o.prefetched()),
         count(|o| o.param.kind == ParamKind::Scratch && !o.is_barrier()),
     )
-}
-
-/// Whether steps along a dimension of the grid are seen to write different blocks of every output: else cores that share
-/// them write one block, which libtpu does not catch.
-fn apart(kernel: &Kernel, axis: usize) -> bool {
-    kernel.outputs().all(|(_, param)| {
-        // Where copies write to a whole array is not seen.
-        let Some(window) = param.window() else { return false };
-        let step = window.map.args.get(axis);
-        window.map.yields.iter().any(|index| Some(index) == step)
-    })
 }
 
 /// The kind of a window with an element dimension; what lies before the array is in the padded array.

@@ -9,8 +9,8 @@ use super::timeline::Timeline;
 use super::walk::{Step, Walker};
 use super::{Span, TIMELINE_STEPS, Unit};
 use crate::chips::Chip;
-use crate::ir::{Kernel, Literal, Op, Window};
-use crate::launch::{Binding, Numbers};
+use crate::ir::{Kernel, Literal, Op, Semantics, Window};
+use crate::launch::{Binding, Numbers, apart};
 
 /// What a prediction is made from.
 pub(super) struct Model<'a> {
@@ -38,8 +38,13 @@ impl<'a> Model<'a> {
         });
         let mut grid = binding.grid.clone();
         if rates.shared_by > 1 {
-            let shared = kernel.grid.iter().zip(&mut grid).find(|(d, n)| d.semantics.is_parallel() && **n > 1);
-            if let Some((_, extent)) = shared {
+            // As the chip is told.
+            let parallel = |axis: usize| match kernel.grid[axis].semantics {
+                Semantics::CoreParallel => true,
+                Semantics::Parallel => apart(kernel, axis),
+                Semantics::Arbitrary => false,
+            };
+            if let Some((_, extent)) = grid.iter_mut().enumerate().find(|(axis, n)| **n > 1 && parallel(*axis)) {
                 *extent = extent.div_euclid(rates.shared_by) + i32::from(*extent % rates.shared_by > 0);
             }
         }

@@ -1,7 +1,8 @@
 //! Batching: chosen operands get a leading array dimension, and the grid a leading dimension that counts it.
 //!
-//! Rules: the new grid dimension is the slowest and parallel; a batched operand's window shows one slice, so
-//! the body sees the shapes that it saw; every grid index that the kernel asks for is one further in. Each
+//! Rules: the new grid dimension is parallel and the slowest, but for one that is split over cores: each core runs all slices, and may
+//! be a slice ahead of another. A batched operand's window shows one slice, so
+//! the body sees the shapes that it saw; every grid index that the kernel asks for behind it is one further in. Each
 //! slice runs the steps of an unbatched launch in their order. Every output is batched: a block that two
 //! slices wrote would be lost. Scratch is not reset between slices; like the state of a generator of random
 //! numbers it must be set up in a slice's first step, as in a launch's.
@@ -54,12 +55,13 @@ pub fn batch(mut kernel: Kernel, operands: &[String], loc: &Loc) -> Result<Kerne
     kernel.sizes.push(size);
     let name = fresh(kernel.grid.iter().map(|d| d.name.as_str()));
     let dim = GridDim { name, extent: SizeExpr::Size(count), semantics: Semantics::Parallel, loc: loc.clone() };
-    kernel.grid.insert(0, dim);
+    let axis = usize::from(kernel.is_side_by_side());
+    kernel.grid.insert(axis, dim);
     for (at, &batched) in batched.iter().enumerate() {
         let index = kernel.new_value(Type::Scalar(DType::I32));
         if let ParamKind::In(window) | ParamKind::Out(window) = &mut kernel.params[at].kind {
-            window.map.args.insert(0, index);
-            shift(&mut window.map);
+            window.map.args.insert(axis, index);
+            shift(&mut window.map, axis);
             if batched {
                 window.array.insert(0, SizeExpr::Size(count));
                 window.block.insert(0, BlockDim::Squeezed);
@@ -67,7 +69,7 @@ pub fn batch(mut kernel: Kernel, operands: &[String], loc: &Loc) -> Result<Kerne
             }
         }
     }
-    shift(&mut kernel.body);
+    shift(&mut kernel.body, axis);
     kernel.renumber();
     Ok(kernel)
 }
@@ -78,14 +80,15 @@ fn written_prefetch(kernel: &Kernel) -> Option<String> {
     kernel.prefetched().next().filter(|_| written).map(|(_, param)| param.name.clone())
 }
 
-/// Every grid dimension that the region names is one further in.
-fn shift(region: &mut Region) {
-    fn op(op: &mut Op) {
-        if let OpKind::ProgramId(axis) | OpKind::NumPrograms(axis) = &mut op.kind {
-            *axis += 1;
+/// Every grid dimension that the region names, from the first of those, is one further in.
+fn shift(region: &mut Region, first: usize) {
+    let op = |op: &mut Op| {
+        match &mut op.kind {
+            OpKind::ProgramId(axis) | OpKind::NumPrograms(axis) if *axis >= first => *axis += 1,
+            _ => {}
         }
-        op.regions.iter_mut().for_each(shift);
-    }
+        op.regions.iter_mut().for_each(|inner| shift(inner, first));
+    };
     region.ops.iter_mut().for_each(op);
 }
 

@@ -314,7 +314,8 @@ impl Watch {
 
     /// Whether an agent that waits may go on.
     pub(super) fn may_go_on(&self, agent: usize) -> bool {
-        self.agents[agent].waiting.is_none_or(|((group, at), wanted)| self.semaphores[group].counts[at] >= wanted)
+        let has_what_it_wants = |((group, at), wanted): (Place, i64)| self.semaphores[group].counts[at] >= wanted;
+        self.has_gathered(agent) && self.agents[agent].waiting.is_none_or(has_what_it_wants)
     }
 
     /// Waits: copies land until the semaphore has what is wanted. False where others have to do something first: not if it is `over`,

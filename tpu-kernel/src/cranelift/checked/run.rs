@@ -69,7 +69,7 @@ pub(super) fn run(
     args: &mut Args<'_, '_>,
     checking: Checking,
 ) -> Result<(), RunError> {
-    if checked.split(binding).parts.len() > 1 {
+    if checked.split(binding, 1).parts.len() > 1 {
         return several::run(checked, binding, std::slice::from_mut(args), checking);
     }
     let binding = checked.bound(binding);
@@ -99,9 +99,10 @@ impl CheckedExecutable {
         Binding { arrays, ..binding.clone() }
     }
 
-    /// How the steps are split over the cores that run side by side. Other parallel steps are cores of their own already.
-    pub(super) fn split(&self, binding: &Binding) -> Split {
-        let cores = if self.exe.kernel.is_side_by_side() { binding.cores } else { 1 };
+    /// How the steps are split over the cores that run side by side. Other parallel steps are cores of their own already, where no
+    /// other device reaches them.
+    pub(super) fn split(&self, binding: &Binding, devices: usize) -> Split {
+        let cores = if self.exe.kernel.is_side_by_side() || devices > 1 { binding.cores } else { 1 };
         split(&self.exe.kernel, &Binding { cores, ..binding.clone() })
     }
 
@@ -137,6 +138,18 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
         let (open, behind, garbage) = (vec![None; params], vec![None; params], garbage(checking));
         let shared = Shared::new(driver, 1)?;
         Ok(Run { checked, driver, checking, watch, agent, refs: vec![], open, shared, behind, garbage })
+    }
+
+    /// The cores of a device begin a launch together, once all have ended the one before. False where one of them never will.
+    pub(super) fn gather(&mut self, launch: usize) -> Result<bool, RunError> {
+        let Some(seat) = &self.driver.running.seat else { return Ok(true) };
+        while !self.watch.borrow_mut().gather(self.agent, launch) {
+            seat.pause()?;
+            if seat.crew.is_deadlocked() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Begins a launch that is known.
@@ -290,6 +303,7 @@ impl<'c, 'd, 'r, 'a, 'b> Run<'c, 'd, 'r, 'a, 'b> {
             self.watch.borrow_mut().finish(self.agent)?;
         }
         self.leave_all()?;
+        self.watch.borrow_mut().leave(self.agent);
         // Whoever is the last of the cores looks at what all of them have written.
         let mut shared = self.shared.borrow_mut();
         shared.running -= 1;

@@ -1,7 +1,7 @@
 //! A checked run of several devices or cores: each with memory and semaphores of its own, all watched together.
 //!
 //! Rules: what is in order is a matter of signals and waits, never of who happened to run first. Where the kernel has a barrier each
-//! device runs two launches in a row without waiting for the others in between, since that is what a barrier has to stand: arrays
+//! device runs two launches in a row without waiting for the other devices in between, since that is what a barrier has to stand: arrays
 //! that the second one writes are not kept.
 
 use super::super::crew::{Crew, Seat};
@@ -95,7 +95,7 @@ pub(super) fn run(
     for _ in 1..launches {
         spare.extend(devices.iter().map(|_| Spare::of(checked, binding)).collect::<Result<Vec<_>, _>>()?);
     }
-    let split = checked.split(binding);
+    let split = checked.split(binding, devices.len());
     let cores = split.parts.len();
     let watch = RefCell::new(watch(checked, binding, cores, checking));
     let fleet = Fleet { crew: Crew::new(devices.len(), cores, checking.seed), watch: &watch };
@@ -132,6 +132,9 @@ pub(super) fn run(
                 run.driver.running.seat = Some(Seat::new(crew, agent, way));
                 let mut each = each.iter().enumerate();
                 let result = each.try_for_each(|(launch, Launch { arrays, shared })| {
+                    if !run.gather(launch)? {
+                        return Ok(());
+                    }
                     run.driver.arrays.clone_from(arrays);
                     run.begin(launch, shared.clone());
                     let done = run.steps();

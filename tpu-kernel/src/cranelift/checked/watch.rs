@@ -4,7 +4,7 @@ use super::super::memory::poison;
 use super::super::reach::{BEFORE, indices, inside};
 use super::super::semaphore::Group;
 use super::super::site::{AccessSite, ReachSite};
-use super::clocks::{Clocks, Place};
+use super::clocks::{Clock, Clocks, Place};
 use super::flight::Flights;
 use super::garbage::scatter;
 use super::memory::{Memory, Shadow};
@@ -14,6 +14,7 @@ use super::touched::{Before, Toucher};
 use crate::exec::{self, Meeting, RunError};
 use crate::ir::Loc;
 use std::cell::RefCell;
+use std::ops::Range;
 use tpu_microkernels::tile::{RANK, Slot};
 
 /// What is watched, of all agents that run the kernel together.
@@ -48,6 +49,10 @@ pub(super) struct Agent {
     pub(super) thread: u32,
     /// The semaphore, and the count that it waits for.
     pub(super) waiting: Option<(Place, i64)>,
+    /// What it knew when it ended each of its launches.
+    ended: Vec<Clock>,
+    /// Of the launch that it begins once all cores of the device have ended as many.
+    gathers: usize,
 }
 
 /// What is the same for every request: who asks, in which step, and where.
@@ -105,6 +110,38 @@ impl Watch {
         self.agents[agent].launches.push(numbers);
     }
 
+    /// An agent ends a launch.
+    pub(super) fn leave(&mut self, agent: usize) {
+        let clock = self.clocks.tell(agent);
+        self.agents[agent].ended.push(clock);
+    }
+
+    /// Whether the cores of an agent's device have ended all launches before this one. It then knows what they have done there.
+    pub(super) fn gather(&mut self, agent: usize, launch: usize) -> bool {
+        self.agents[agent].gathers = launch;
+        if !self.has_gathered(agent) {
+            return false;
+        }
+        for core in self.cores_with(agent) {
+            if let Some(clock) = self.agents[core].ended.last() {
+                self.clocks.learn(agent, clock);
+            }
+        }
+        true
+    }
+
+    /// Whether all cores of its device have ended the launches before that which an agent is to begin.
+    pub(super) fn has_gathered(&self, agent: usize) -> bool {
+        let launch = self.agents[agent].gathers;
+        self.cores_with(agent).all(|core| self.agents[core].ended.len() >= launch)
+    }
+
+    /// The agents of the same device.
+    fn cores_with(&self, agent: usize) -> Range<usize> {
+        let first = agent / self.cores * self.cores;
+        first..first + self.cores
+    }
+
     /// An agent begins a launch.
     pub(super) fn begin(&mut self, agent: usize, launch: usize) {
         self.agents[agent].launch = launch;
@@ -114,9 +151,9 @@ impl Watch {
     /// That an agent knows that another has begun the launch, before it signals a semaphore there that is the launch's own.
     pub(super) fn may_signal(&self, other: usize, (group, which): Place, at: At<'_>) -> Result<(), RunError> {
         let semaphore = &self.semaphores[group];
-        let (first, launch) = (other / self.cores * self.cores, self.agents[at.agent].launch);
+        let launch = self.agents[at.agent].launch;
         // A device begins with all its cores.
-        let has_begun = (first..first + self.cores).any(|core| self.clocks.knows_begun(at.agent, core, launch));
+        let has_begun = self.cores_with(other).any(|core| self.clocks.knows_begun(at.agent, core, launch));
         if !semaphore.is_of_launch() || has_begun {
             return Ok(());
         }
