@@ -206,8 +206,8 @@ impl<'r, 'a, 'b> Driver<'r, 'a, 'b> {
         (first, extents)
     }
 
-    /// Gives scratch what it holds before the first step, and whole arrays, if they are `fresh`: cores share them. Returns where each operand's memory is, and the extents
-    /// of arrays.
+    /// Gives scratch what it holds before the first step, and whole arrays, if they are `fresh`: cores share them. Returns where each
+    /// operand's memory is, and the extents of arrays.
     pub(super) fn enter(&mut self, fresh: bool) -> (Vec<RefSlot>, Vec<[i64; MAX_RANK]>) {
         let params = self.exe.kernel.params.len();
         let base = self.memory.pointer();

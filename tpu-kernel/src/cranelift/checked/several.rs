@@ -48,7 +48,10 @@ impl Spare {
     fn of(checked: &CheckedExecutable, binding: &Binding) -> Result<Spare, RunError> {
         let mut spare = vec![None; binding.arrays.len()];
         for (at, param) in checked.exe.kernel.outputs() {
-            let bytes = binding.arrays[at].iter().product::<usize>() * param.ty.dtype().bytes();
+            let array = &binding.arrays[at];
+            // An array of nothing may have extents whose product does not fit.
+            let elements: usize = if array.contains(&0) { 0 } else { array.iter().product() };
+            let bytes = elements * param.ty.dtype().bytes();
             let mut memory: Vec<u128> = vec![];
             let words = bytes.div_ceil(size_of::<u128>());
             memory.try_reserve_exact(words).map_err(|_| RunError::OutOfMemory { bytes })?;
