@@ -1,5 +1,6 @@
 //! Random programs of copies between devices, in phases that a barrier of all keeps apart: what they compute hangs on no order, and a
-//! checked run is silent; without the barriers between phases it says what races.
+//! checked run is silent; without the barriers between phases it says what races. In half of the programs each device has two cores,
+//! which do the same with rows of their own, and wait for one another between phases.
 
 use tpu_kernel::cranelift::Executable;
 use tpu_kernel::cranelift::checked::CheckedExecutable;
@@ -9,6 +10,8 @@ use tpu_kernel::launch::Binding;
 use tpu_kernel::passes::verify;
 
 const BUFFERS: usize = 3;
+/// Rows of a core's part of an array.
+const ROWS: usize = 8 * BUFFERS;
 
 /// A sequence of numbers.
 struct Numbers(u64);
@@ -40,14 +43,17 @@ fn phase(numbers: &mut Numbers, devices: usize) -> Vec<Move> {
 }
 
 /// The kernel: each device fills its buffers with the first rows of its input, and gives them back in the end.
-fn kernel(devices: usize, phases: &[Vec<Move>], barriers: bool) -> Kernel {
+fn kernel(devices: usize, cores: usize, phases: &[Vec<Move>], barriers: bool) -> Kernel {
     let copies: usize = phases.iter().map(Vec::len).sum::<usize>().max(1);
-    let mut text = String::from("kernel @k() {\n  in %x: hbm<?x?xf32> = [24, 128]\n  out %o: hbm<?x?xf32> = [24, 128]\n");
+    let grid = if cores > 1 { format!("  grid c = {cores} core_parallel\n") } else { String::new() };
+    let rows = cores * ROWS;
+    let mut text = format!("kernel @k() {{\n{grid}  in %x: hbm<?x?xf32> = [{rows}, 128]\n  out %o: hbm<?x?xf32> = [{rows}, 128]\n");
     for buffer in 0..BUFFERS {
         text += &format!("  scratch %b{buffer}: vmem<8x128xf32>\n");
     }
     text += &format!("  scratch %local: semaphore<dma>\n  scratch %send: semaphore<{copies}xdma>\n");
     text += &format!("  scratch %receive: semaphore<{copies}xdma>\n  scratch %first: semaphore<barrier2>\n");
+    text += "  scratch %turn: semaphore<regular>\n";
     text += &format!("  scratch %between: semaphore<{}xregular>\n  body {{\n    %me = device_id : i32\n", phases.len());
     let mut names = 0;
     let mut name = || {
@@ -57,13 +63,19 @@ fn kernel(devices: usize, phases: &[Vec<Move>], barriers: bool) -> Kernel {
     for n in 0..copies.max(devices).max(phases.len()).max(BUFFERS * 8 + 1) {
         text += &format!("    %c{n} = const {n} : i32\n");
     }
+    text += &match cores {
+        1 => "    %first_row = const 0 : i32\n".to_string(),
+        _ => format!(
+            "    %core = program_id 0 : i32\n    %other_core = sub %c1, %core : i32\n    %rows = const {ROWS} : i32\n    %first_row = mul %core, %rows : i32\n"
+        ),
+    };
     let local = |buffer: usize, out: bool, view: usize| {
         let row = 8 * buffer;
         let array = if out { "%o" } else { "%x" };
         let (from, to) =
             if out { (format!("%b{buffer}"), format!("%v{view}")) } else { (format!("%v{view}"), format!("%b{buffer}")) };
         format!(
-            "    %v{view} = view {array}[%c{row}, %c0] : hbm<8x128xf32>\n    dma_start {from}, {to}, %local\n    dma_wait {from}, {to}, %local\n"
+            "    %a{view} = add %first_row, %c{row} : i32\n    %v{view} = view {array}[%a{view}, %c0] : hbm<8x128xf32>\n    dma_start {from}, {to}, %local\n    dma_wait {from}, {to}, %local\n"
         )
     };
     for buffer in 0..BUFFERS {
@@ -98,6 +110,9 @@ fn kernel(devices: usize, phases: &[Vec<Move>], barriers: bool) -> Kernel {
             );
             copy += 1;
         }
+        if cores > 1 {
+            text += "    core_signal %turn, %c1, %other_core\n    semaphore_wait %turn, %c1\n";
+        }
         // The last barrier stays: nobody comes to the next launch before.
         if barriers || at + 1 == phases.len() {
             let n = name();
@@ -114,15 +129,15 @@ fn kernel(devices: usize, phases: &[Vec<Move>], barriers: bool) -> Kernel {
     kernel
 }
 
-/// What each device has in its output, by buffer, where each buffer holds one value.
-fn run(kernel: &Kernel, devices: usize, seed: u64, checked: bool) -> Result<Vec<Vec<f32>>, RunError> {
-    let shape = [8 * BUFFERS, 128];
+/// What each device has in its output, by core and buffer, where each buffer holds one value.
+fn run(kernel: &Kernel, (devices, cores): (usize, usize), seed: u64, checked: bool) -> Result<Vec<Vec<f32>>, RunError> {
+    let shape = [cores * ROWS, 128];
     let arrays = kernel.params.iter().map(|param| if param.array().is_some() { shape.to_vec() } else { vec![] });
-    let binding = Binding { cores: 1, sizes: vec![], grid: vec![], arrays: arrays.collect() };
+    let binding = Binding { cores, sizes: vec![], grid: vec![cores as i32; kernel.grid.len()], arrays: arrays.collect() };
     let inputs: Vec<Vec<u8>> = (0..devices)
         .map(|device| {
-            let value = |at: usize| (10 * device + at / 1024) as f32;
-            (0..1024 * BUFFERS).flat_map(|at| value(at).to_ne_bytes()).collect()
+            let value = |at: usize| (100 * (at / (1024 * BUFFERS)) + 10 * device + at / 1024 % BUFFERS) as f32;
+            (0..1024 * BUFFERS * cores).flat_map(|at| value(at).to_ne_bytes()).collect()
         })
         .collect();
     let mut outputs: Vec<Vec<u8>> = inputs.iter().map(|bytes| vec![0; bytes.len()]).collect();
@@ -141,7 +156,7 @@ fn run(kernel: &Kernel, devices: usize, seed: u64, checked: bool) -> Result<Vec<
         false => Executable::compile(kernel).unwrap().run_mesh(&binding, &mut args, seed)?,
     }
     let first = |bytes: &Vec<u8>| {
-        (0..BUFFERS).map(|buffer| f32::from_ne_bytes(std::array::from_fn(|i| bytes[buffer * 4096 + i]))).collect::<Vec<_>>()
+        (0..BUFFERS * cores).map(|buffer| f32::from_ne_bytes(std::array::from_fn(|i| bytes[buffer * 4096 + i]))).collect::<Vec<_>>()
     };
     Ok(outputs.iter().map(first).collect())
 }
@@ -158,14 +173,19 @@ fn phases_between_barriers_are_in_order_and_without_them_race() {
         for &Move { from, to } in phases.iter().flatten() {
             want[to.0][to.1] = want[from.0][from.1];
         }
-        let right = kernel(devices, &phases, true);
-        for seed in 0..5 {
-            assert_eq!(run(&right, devices, seed, false), Ok(want.clone()), "program {program}, seed {seed}\n{right}");
-            assert_eq!(run(&right, devices, seed, true), Ok(want.clone()), "program {program}, seed {seed}\n{right}");
+        let cores = 1 + program % 2;
+        for row in &mut want {
+            *row = (0..cores).flat_map(|core| row.iter().map(move |value| value + 100.0 * core as f32)).collect();
         }
-        let open = kernel(devices, &phases, false);
+        let all = (devices, cores);
+        let right = kernel(devices, cores, &phases, true);
         for seed in 0..5 {
-            match run(&open, devices, seed, true) {
+            assert_eq!(run(&right, all, seed, false), Ok(want.clone()), "program {program}, seed {seed}\n{right}");
+            assert_eq!(run(&right, all, seed, true), Ok(want.clone()), "program {program}, seed {seed}\n{right}");
+        }
+        let open = kernel(devices, cores, &phases, false);
+        for seed in 0..5 {
+            match run(&open, all, seed, true) {
                 Ok(got) => {
                     clean += 1;
                     assert_eq!(got, want, "program {program}, seed {seed}: silent, and wrong\n{open}");
