@@ -9,8 +9,9 @@ use tpu_tests::executors::{EXECUTORS, run, same};
 use tpu_tests::matrix::{Case, cases, names};
 
 /// Operations that are no computation on tiles, and the tests that run them.
-const ELSEWHERE: [(&str, &str); 31] = [
+const ELSEWHERE: [(&str, &str); 32] = [
     ("const", "filetests, random_kernels"),
+    ("core_signal", "filetests, cores"),
     ("load", "every case loads"),
     ("store", "every case stores"),
     ("program_id", "rotate's amount"),

@@ -298,26 +298,87 @@ fn a_semaphore_that_another_device_leaves_is_named_with_the_device() {
     assert_eq!(run(&kernel, &[8], &[8], &numbered(2, 8), 0).unwrap_err().code(), "R023");
 }
 
-/// What a panicking log ends goes on as that panic, and ends the devices that wait.
+/// Who asks a semaphore again and again, and waits for nothing, ends where another fails, and where the log of another panics.
 #[test]
-fn a_panic_of_the_log_ends_all() {
-    let kernel = barrier_kernel("    if %first {\n      print \"hello\"\n    }\n    semaphore_wait %ready, %one");
-    let exe = Executable::compile(&kernel).unwrap();
-    let binding = binding(&kernel, &[8], &[8]);
+fn who_only_asks_ends_with_the_others() {
+    let body = |ends: &str| {
+        format!(
+            "    if %first {{
+      semaphore_wait %ready, %one
+{ends}
+    }} else {{
+      semaphore_signal %ready, %one, %zero
+      while {{
+        %found = semaphore_read %sem : i32
+        %more = lt %found, %one : bool
+        yield %more
+      }} do {{
+      }}
+    }}"
+        )
+    };
+    let fails = barrier_kernel(&body("      %no = const false : bool\n      check \"it fails here\", %no"));
+    for seed in 0..20 {
+        for by in [run, checked] {
+            let error = by(&fails, &[8], &[8], &numbered(2, 8), seed).unwrap_err();
+            assert_eq!(error.code(), "R008", "{error}");
+            assert!(error.to_string().ends_with("on device 0"), "{error}");
+        }
+    }
+    let prints = barrier_kernel(&body("      print \"hello\""));
+    for is_checked in [false, true] {
+        let caught = std::panic::catch_unwind(|| logged(&prints, is_checked, &mut |_| panic!("the log is full")));
+        assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"the log is full"));
+    }
+}
+
+/// Whoever takes messages has the stack of the thread: as much as nobody knows.
+#[test]
+fn the_log_may_need_a_deep_stack() {
+    fn deep(levels: usize) -> u8 {
+        let held = std::hint::black_box([levels as u8; 1 << 16]);
+        if levels == 0 { 0 } else { deep(levels - 1).wrapping_add(std::hint::black_box(&held)[levels]) }
+    }
+    let kernel = barrier_kernel("    print \"hello\"");
+    for is_checked in [false, true] {
+        let mut printed = 0;
+        let thread = std::thread::Builder::new().stack_size(16 << 20);
+        let mut log = |_: &Printed| printed += usize::from(deep(64) > 0);
+        std::thread::scope(|scope| {
+            thread.spawn_scoped(scope, || logged(&kernel, is_checked, &mut log)).unwrap().join().unwrap().unwrap();
+        });
+        assert_eq!(printed, 2, "checked: {is_checked}");
+    }
+}
+
+/// Runs it on two devices of which each has the log.
+fn logged(kernel: &Kernel, is_checked: bool, log: &mut (dyn FnMut(&Printed) + Send)) -> Result<(), RunError> {
+    let log = std::cell::RefCell::new(log);
+    let binding = binding(kernel, &[8], &[8]);
     let from = vec![0; 32];
     let [mut a, mut b] = [vec![0; 32], vec![0; 32]];
     let inputs = [ArrayRef { dtype: DType::F32, shape: &[8], bytes: &from }];
     let mut first = [ArrayMut { dtype: DType::F32, shape: &[8], bytes: &mut a }];
     let mut second = [ArrayMut { dtype: DType::F32, shape: &[8], bytes: &mut b }];
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let mut panics = |_: &Printed| panic!("the log is full");
-        let mut devices = [
-            Args { inputs: &inputs, outputs: &mut first, scalars: &[], log: &mut panics },
-            Args { inputs: &inputs, outputs: &mut second, scalars: &[], log: &mut |_| {} },
-        ];
-        exe.run_mesh(&binding, &mut devices, 0)
-    }));
-    assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"the log is full"));
+    let (mut to_first, mut to_second) = (|p: &Printed| (*log.borrow_mut())(p), |p: &Printed| (*log.borrow_mut())(p));
+    let mut devices = [
+        Args { inputs: &inputs, outputs: &mut first, scalars: &[], log: &mut to_first },
+        Args { inputs: &inputs, outputs: &mut second, scalars: &[], log: &mut to_second },
+    ];
+    match is_checked {
+        false => Executable::compile(kernel).unwrap().run_mesh(&binding, &mut devices, 0),
+        true => CheckedExecutable::compile(kernel).unwrap().run_mesh(&binding, &mut devices, 1.into()),
+    }
+}
+
+/// What a panicking log ends goes on as that panic, and ends the devices that wait.
+#[test]
+fn a_panic_of_the_log_ends_all() {
+    let kernel = barrier_kernel("    if %first {\n      print \"hello\"\n    }\n    semaphore_wait %ready, %one");
+    for is_checked in [false, true] {
+        let caught = std::panic::catch_unwind(|| logged(&kernel, is_checked, &mut |_| panic!("the log is full")));
+        assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"the log is full"));
+    }
 }
 
 /// Random signals and waits of four devices, in half of the programs as many of both: each run ends, with everything at 0, with what is

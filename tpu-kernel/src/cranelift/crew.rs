@@ -111,6 +111,24 @@ impl<'r> Seat<'r> {
         }
     }
 
+    /// Runs what is not ours on the stack of the thread: nobody knows how much of one it needs.
+    ///
+    /// # Safety
+    /// What runs gives way to nobody: it has no seat.
+    pub(super) unsafe fn outside(&self, run: impl FnOnce()) {
+        struct Outside<F>(F);
+        // SAFETY: it stays on this thread; only the stack is another.
+        unsafe impl<F> Send for Outside<F> {}
+        impl<F: FnOnce()> Outside<F> {
+            fn run(self) {
+                (self.0)();
+            }
+        }
+        let outside = Outside(run);
+        // SAFETY: as in `pause`.
+        unsafe { &*self.way }.on_parent_stack(move || outside.run());
+    }
+
     /// Lets others run where the seed draws so.
     pub(super) fn may_pause(&self) -> Result<(), RunError> {
         if self.crew.shuffled && self.crew.random.borrow_mut().below(2) == 0 { self.pause() } else { Ok(()) }

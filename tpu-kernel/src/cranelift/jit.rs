@@ -7,6 +7,7 @@ use super::body::{Body, PlanSummary, Tables};
 use super::code::{self, Features};
 use super::context::Entry;
 use super::plan::Plan;
+use super::schedule::FRAME;
 use super::site::Site;
 use crate::ir::Kernel;
 use cranelift::codegen::ir::Function;
@@ -184,6 +185,11 @@ fn add(isa: &OwnedTargetIsa, module: &mut JITModule, context: &mut codegen::Cont
     let relocations = context.compiled_code().map_or(0, |code| code.buffer.relocs().len());
     if relocations != 0 {
         return Err(format!("the code of `{name}` needs {relocations} addresses of its own"));
+    }
+    // It may run on a fiber, and a stack that overflows ends the process.
+    let frame = context.compiled_code().and_then(|code| code.buffer.frame_layout()).map_or(0, |frame| frame.frame_to_fp_offset);
+    if frame as usize > FRAME {
+        return Err(format!("the code of `{name}` holds too many values at a time: {frame} bytes of them, of {FRAME}"));
     }
     module.clear_context(context);
     Ok(id)

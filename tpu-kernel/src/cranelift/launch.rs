@@ -79,7 +79,12 @@ impl Running<'_> {
         }
         let printed = Printed { step: self.grid.clone(), text: text::format(text, &shown), loc: loc.clone() };
         // SAFETY: the log is borrowed for the run, and nobody else calls it now.
-        unsafe { (*self.log)(&printed) };
+        let write = || unsafe { (*self.log)(&printed) };
+        match &self.seat {
+            // SAFETY: whoever takes messages knows nothing of seats.
+            Some(seat) => unsafe { seat.outside(write) },
+            None => write(),
+        }
         Ok(())
     }
 }

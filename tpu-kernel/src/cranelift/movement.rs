@@ -14,7 +14,8 @@ use std::ffi::c_void;
 use tpu_microkernels::tile::{DONE, RANK, Slot};
 
 /// A request about semaphores: the running launch, the number of its site, which of the group, by how much, and on which
-/// device or core ([`HERE`] where none is named). A `Read` gives the count, all others 0 where the step may go on.
+/// device or core ([`HERE`] where none is named). Where the step may go on a `Read` gives the count, all others 0; where it may not,
+/// a number below 0.
 pub(super) type Semaphore = unsafe extern "C" fn(*mut c_void, u32, i64, i64, i64) -> i64;
 
 /// A copy or a wait: the running launch, the number of its site, the source and the target, which semaphore of the group, and
@@ -53,7 +54,7 @@ pub(super) unsafe extern "C" fn semaphore(launch: *mut c_void, site: u32, at: i6
             Action::Wait => member.wait(place, by, &running.grid, loc),
             Action::Read => match member.read(place) {
                 Ok(count) => return count.min(i64::from(i32::MAX)),
-                Err(_) => return 0,
+                Err(error) => Err(error),
             },
             Action::End => member.end(*group),
         };

@@ -5,6 +5,7 @@
 
 use super::crew::Crew;
 use crate::exec::RunError;
+use crate::ir::Loc;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
@@ -19,8 +20,11 @@ pub(super) type Way = Yielder<(), ()>;
 /// What a fiber does.
 pub(super) type Body<'f> = Box<dyn FnOnce(&Way) -> Result<(), RunError> + 'f>;
 
-/// Bytes of a fiber's stack. Tiles are not on it.
+/// Bytes of a fiber's stack. Tiles are not on it, and what takes messages runs on the stack of the thread.
 const STACK: usize = 1 << 20;
+
+/// Bytes of it that compiled code may have; what it calls has the rest.
+pub(super) const FRAME: usize = STACK / 4;
 
 /// What the scheduler asks of those that it runs.
 pub(super) trait Agents {
@@ -40,6 +44,11 @@ pub(super) enum Outcome {
     Failed(usize, RunError),
     /// All wait: what each says of its own wait.
     Deadlock(Vec<(usize, RunError)>),
+}
+
+/// What ends the others where the log has panicked. The panic goes on, and nobody sees this.
+fn silenced() -> RunError {
+    RunError::Check { message: "the log has panicked".into(), step: vec![], loc: Loc::UNKNOWN }
 }
 
 /// Runs all of them to their ends.
@@ -93,7 +102,7 @@ pub(super) fn run<'f>(agents: &impl Agents, bodies: Vec<Body<'f>>) -> Outcome {
         if !ended {
             ended = true;
             if panicked.is_some() {
-                crew.end(None);
+                crew.end(Some(&silenced()));
             }
         }
     }

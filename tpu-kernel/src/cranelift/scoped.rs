@@ -8,7 +8,7 @@ use super::movement::{ALL, HERE};
 use super::semaphore::Group;
 use super::site::{Action, CopySite, CopyStep, Extent, RemoteSite, Site};
 use crate::ir::{Op, OpKind, Shape, Type, Value};
-use cranelift::prelude::{InstBuilder, Value as Clif, types};
+use cranelift::prelude::{InstBuilder, IntCC, Value as Clif, types};
 use std::mem::offset_of;
 
 impl<'k> Body<'_, '_, 'k> {
@@ -127,7 +127,12 @@ impl<'k> Body<'_, '_, 'k> {
         let args = [launch, number, at, by, device];
         let outcome = self.code.call(offset_of!(Helpers, semaphore), &args, Some(types::I64)).ok_or("a call without a result")?;
         match action {
-            Action::Read => self.sites.push(site),
+            // Others may have ended meanwhile: who asks again and again must not go on for ever.
+            Action::Read => {
+                let zero = self.code.b.ins().iconst(types::I64, 0);
+                let wrong = self.code.b.ins().icmp(IntCC::SignedLessThan, outcome, zero);
+                self.fail_if(wrong, outcome, site);
+            }
             Action::Signal | Action::CoreSignal | Action::Wait | Action::End => self.fail_unless_zero(outcome, site),
         }
         Ok(outcome)

@@ -14,7 +14,7 @@ use super::CheckedExecutable;
 use super::known::Among;
 use super::run::{Run, Shared, watch};
 use super::watch::Watch;
-use crate::exec::{Args, Checking, RunError};
+use crate::exec::{Args, Checking, Printed, RunError};
 use crate::launch::Binding;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -100,6 +100,9 @@ pub(super) fn run(
     let watch = RefCell::new(watch(checked, binding, cores, checking));
     let fleet = Fleet { crew: Crew::new(devices.len(), cores, checking.seed), watch: &watch };
     let crew = &fleet.crew;
+    // Messages are those of the first launch.
+    let mut silent = |_: &Printed| {};
+    let silent: *mut dyn FnMut(&Printed) = &raw mut silent;
     let mut drivers = drivers(exe, binding, devices, crew, &split)?;
     if binding.grid.iter().any(|&n| n <= 0) || drivers.is_empty() {
         drivers.chunks_mut(cores).for_each(Driver::share_all);
@@ -134,6 +137,9 @@ pub(super) fn run(
                 let result = each.try_for_each(|(launch, Launch { arrays, shared })| {
                     if !run.gather(launch)? {
                         return Ok(());
+                    }
+                    if launch > 0 {
+                        run.driver.running.log = silent;
                     }
                     run.driver.arrays.clone_from(arrays);
                     run.begin(launch, shared.clone());
