@@ -57,6 +57,20 @@ impl SizeExpr {
         }
     }
 
+    /// Whether the size is subtracted, or divides: the value may be less where the size is more.
+    pub fn falls_with(&self, size: SizeId) -> bool {
+        let mentions = |expr: &SizeExpr| {
+            let mut found = false;
+            expr.sizes(&mut |id| found |= id == size);
+            found
+        };
+        match self {
+            SizeExpr::Const(_) | SizeExpr::Size(_) => false,
+            SizeExpr::Add(a, b) | SizeExpr::Mul(a, b) => a.falls_with(size) || b.falls_with(size),
+            SizeExpr::Sub(a, b) | SizeExpr::CeilDiv(a, b) => a.falls_with(size) || mentions(b),
+        }
+    }
+
     /// Calls `visit` with every named size in the expression.
     pub fn sizes(&self, visit: &mut dyn FnMut(SizeId)) {
         match self {

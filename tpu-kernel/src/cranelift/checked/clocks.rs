@@ -108,6 +108,10 @@ impl Clocks {
     /// An agent has waited for so many units.
     pub(super) fn wait(&mut self, semaphore: Place, agent: usize, units: i64) {
         let Some(sent) = self.sent.get_mut(&semaphore) else { return };
+        if units == 0 {
+            // Who waits for nothing learns nothing.
+            return;
+        }
         sent.waited += units;
         let certain = sent.certain(self.now.len());
         sent.forget();
@@ -195,6 +199,16 @@ mod tests {
         // The second wait has the other one.
         clocks.wait(SEM, 2, 1);
         assert!(clocks.knows(2, 0, 1) && clocks.knows(2, 1, 1));
+    }
+
+    #[test]
+    fn who_waits_for_nothing_learns_nothing() {
+        let mut clocks = clocks(2);
+        clocks.signal(SEM, 0, 1);
+        clocks.wait(SEM, 1, 0);
+        assert!(!clocks.knows(1, 0, 1));
+        clocks.wait(SEM, 1, 1);
+        assert!(clocks.knows(1, 0, 1));
     }
 
     #[test]

@@ -38,6 +38,9 @@ impl Verifier<'_> {
                 _ if bound.low < 0 => Some("is less than 0"),
                 _ if bound.low > bound.high => Some("has no value between its bounds"),
                 _ if kernel.bounds[..at].iter().any(|other| other.size == bound.size) => Some("is bounded twice"),
+                _ if kernel.params.iter().flat_map(|p| p.array().unwrap_or_default()).any(|dim| dim.falls_with(bound.size)) => {
+                    Some("makes an array smaller where it is larger")
+                }
                 _ if kernel.given().any(|(size, _)| size == bound.size) => Some("is given by a scalar"),
                 _ => None,
             };
